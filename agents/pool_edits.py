@@ -9,6 +9,7 @@ to the operators of the incumbent.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import Literal, NamedTuple
 
@@ -16,7 +17,7 @@ from dga2d.agents.agent import open_basis
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.state.generation_state import EvolutionBasis
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import Contribution, RunState
+from dga2d.replay.state.run_state import OPERATOR_SLOT, Contribution, RunState
 from dga2d.replay.streams import choose, stream
 
 
@@ -234,6 +235,12 @@ def _incumbent_edit(state: RunState, slot: int) -> PoolEdit | None:
     replacement."""
     (generation, basis), settings = open_basis(state), state.settings
     program = incumbent(state)
+    if slot == basis.edits and (banked := _banked_operator(state)) is not None:
+        return PoolEdit(
+            "add" if len(basis.pools[banked]) < settings.pool_limit else "replace",
+            banked,
+            lowest_credit(basis, basis.pools[banked], settings.epsilon, kept_members(state)),
+        )
     found = [(o, w) for o, w in operator_weights(state).items() if _is_offered(state, o)]
     if not found:
         return None
@@ -250,6 +257,27 @@ def _incumbent_edit(state: RunState, slot: int) -> PoolEdit | None:
         lowest_credit(basis, pool, settings.epsilon, kept_members(state)),
         parents[0] if parents else None,
     )
+
+
+def _banked_operator(state: RunState) -> OperatorId | None:
+    """Return the operator outside the incumbent that the bank holds the best code for, of what was not
+    offered in an earlier generation; ``None`` once `bank_operators` of them had their turn, or where there is
+    none.
+    """
+    number, inside = open_basis(state)[0].number, {step.operator for step in incumbent(state)}
+    earlier = [o for o in state.offers if o.generation < number and o.slot != OPERATOR_SLOT]
+    if len({o.operator for o in earlier} - inside) >= state.settings.bank_operators:
+        return None
+    made = {(o.entry, o.operator) for o in earlier}
+    often = Counter(o.operator for o in earlier)
+    for place, entry in enumerate(state.header.bank or ()):
+        operator = entry.operator
+        is_open = entry.domain == state.header.domain and (place, operator) not in made
+        is_open &= often[operator] < state.settings.bank_offers
+        outside = operator in open_basis(state)[1].graph.operators and operator not in inside
+        if is_open and outside and _is_offered(state, operator):
+            return operator
+    return None
 
 
 def best_descendant(state: RunState, operator: OperatorId, ancestor: ImplementationId) -> ImplementationId:

@@ -292,9 +292,10 @@ class RunSettings(BaseModel):
     bank_offers: int = Field(3, ge=1)
     """Most entries of the bank that are offered for an operator in a run."""
     bank_operators: int = Field(0, ge=0)
-    """Most operators that the bank offers in a run besides, one in a generation: what was written in this
-    domain for operators that the run's library lacks, the best first. Each is put beside the operators of
-    the incumbent and measured there; without `gate_instances` none is offered."""
+    """Most operators outside the incumbent that the bank brings in, of either kind, one in a generation, the
+    best first. Those of the graph get what was written for them through the first slot of
+    `incumbent_edits`; those that the run's library lacks are offered as operators, put beside the
+    incumbent's and measured there, which needs `gate_instances`."""
     llm_others: tuple[str, ...] = ()
     """Further models that write code, named as `llm` (on the command line ``--llm`` again): which is asked is
     drawn by what the calls of each have gained; where it is down another answers."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.agents.made_up_library import SOURCE
+from tests.agents.test_wasted_calls import states_before
 
 from dga2d.events import OperatorId, blob_digest, canonical_bytes
 from dga2d.events.payloads import (
@@ -19,6 +20,7 @@ from dga2d.events.payloads import (
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import OPERATOR_SLOT
 from dga2d.runtime.bank.choosing import BankOfRun
 from dga2d.runtime.inspection.call_views import bank_view, offers_view
@@ -240,3 +242,26 @@ def test_an_operator_under_another_entrys_name_is_no_event_of_the_run(simulation
         forged = event._replace(payload_bytes=canonical_bytes(values))
         with pytest.raises(InvariantError, match=reason):
             fold(before, forged)
+
+
+def test_code_for_an_operator_outside_the_incumbent_has_a_slot(simulation: Simulation) -> None:
+    """The first of those that work on the incumbent, for at most as many operators as are set."""
+    small = simulation.changed(gate_instances=3, incumbent_edits=2, generations=6, max_length=6)
+
+    def outside(limit: int) -> tuple[int, set[str]]:
+        banked = replace(small.changed(bank_operators=limit), bank=bank(*ROWS))
+        state, log = banked.run()
+        assert banked.made_again(log) > 0
+        assert state_digest(fold_all(log.events)) == state_digest(state)
+        own = [
+            (before, event)
+            for before, event in states_before(log, "ImplementationProposed")
+            if event.offer is not None and event.slot == 1
+        ]
+        found = {e.operator for s, e in own if e.operator not in {step.operator for step in incumbent(s)}}
+        return len(own), found
+
+    assert outside(0)[1] == set()
+    count, found = outside(1)
+    assert count >= 1
+    assert len(found) == 1

@@ -14,7 +14,11 @@ TURNS_RUNS = sorted(FOLDER.glob("turns/*.zip"))
 WHOLE_RUNS = sorted(FOLDER.glob("whole/*.zip"))
 BRIEFED_RUNS = sorted(FOLDER.glob("briefed/*.zip"))
 ALL_RUNS = (*RUNS, *METHOD_RUNS, *TURNS_RUNS, *WHOLE_RUNS, *BRIEFED_RUNS)
-BANKED = [path for path in (*RUNS, *TURNS_RUNS) if not path.name.startswith("facilities")]
+BANKED = [
+    path
+    for path in (*RUNS, *TURNS_RUNS, *WHOLE_RUNS, *BRIEFED_RUNS)
+    if not path.name.startswith("facilities")
+]
 """Those of whose code the shipped bank is made: not those of a problem that the program does not ship."""
 MOST_BYTES = 20 * 2**20
 """Of all of them together: the repository stays small."""
