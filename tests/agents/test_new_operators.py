@@ -13,8 +13,13 @@ from tests.agents.test_wasted_calls import states_before
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.models import Completion, CompletionRequest
-from dga2d.agents.proposing.operator_answers import parse_operator
-from dga2d.agents.proposing.tasks import OperatorTask
+from dga2d.agents.proposing.operator_answers import (
+    edges_beside_incumbent,
+    operator_answer,
+    parse_operator,
+)
+from dga2d.agents.proposing.tasks import MOST_OPERATOR_EDGES, OperatorContract, OperatorTask
+from dga2d.events import OperatorId
 from dga2d.events.payloads import (
     OperatorAdded,
     OperatorProposed,
@@ -25,6 +30,7 @@ from dga2d.events.payloads import (
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.fold import fold_all
+from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState
 
@@ -237,6 +243,45 @@ def test_a_malformed_or_hostile_proposal_is_refused_with_its_stage(
         parse_operator(text, task)
     assert refused.value.stage == stage
     assert parse_operator(answer(description("fine"), GOOD), task).contract.id == "fine"
+
+
+KINDS = [
+    ("initialisation", "none", "complete"),
+    ("local_search", "complete", "complete"),
+    ("recombination", "complete", "complete"),
+    ("perturbation", "complete", "complete"),
+    ("perturbation", "complete", "partial"),
+]
+
+
+@pytest.fixture(scope="module", params=["dg", "dag"])
+def asked(simulation: Simulation, request: pytest.FixtureRequest) -> list[OperatorTask]:
+    """What was asked for in a run of each structure."""
+    model = Inventor()
+    replace(simulation.changed(**ASKED, structure=request.param), model=model).run()
+    return [r.task for r in model.requests if isinstance(r.task, OperatorTask)]
+
+
+@pytest.mark.parametrize(("category", "requires", "provides"), KINDS)
+def test_edges_by_rule_join_an_operator_to_the_incumbent(
+    asked: list[OperatorTask], category: str, requires: Any, provides: Any
+) -> None:
+    """Where its role fits somewhere the answer is sound; there is no other edge than to the incumbent's."""
+    contract = OperatorContract(OperatorId("fine"), "A title", "Does.", category, requires, provides)
+    for open_task in asked:
+        task = replace(open_task, categories={**open_task.categories, OperatorId("o"): category})
+        edges = edges_beside_incumbent(contract, task)
+        if not any(edge[0] == "fine" for edge in edges):
+            assert provides == "partial"  # nothing here takes a partial solution
+            continue
+        proposed = parse_operator(operator_answer(contract, edges, GOOD), task)
+        assert set(proposed.edges) == set(edges)
+        assert len(edges) == len(set(edges)) <= MOST_OPERATOR_EDGES
+        assert {end for edge in edges for end in edge} <= {"fine", START, END, *task.incumbent}
+        if requires == "none":
+            assert (START, "fine") in edges
+        if category == "perturbation" and len(task.incumbent) > 1:
+            assert ("fine", task.incumbent[-1]) in edges
 
 
 def test_code_of_another_operator_is_no_new_operator(
