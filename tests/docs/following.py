@@ -94,7 +94,7 @@ def masked(output: str) -> list[str]:
     text = re.sub(
         r"^  (held-out gap|improved|no clear improvement|not improved).*\n", "", text, flags=re.MULTILINE
     )
-    text = re.sub(r"^  [>*] .*\n", "", text, flags=re.MULTILINE)
+    text = re.sub(r"^  ([>*]|\+ operator) .*\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"^(verdict|held-out|incumbent|model calls) .*", r"\1", text, flags=re.MULTILINE)
     text = re.sub(r"^(Evolved|Nothing evolved) .*", "CONCLUSION", text, flags=re.MULTILINE)
     text = text.replace(": the safe baseline, nothing evolved was better", "")
