@@ -20,7 +20,7 @@ BANKED = [
     if not path.name.startswith("facilities")
 ]
 """Those of whose code the shipped bank is made: not those of a problem that the program does not ship."""
-MOST_BYTES = 20 * 2**20
+MOST_BYTES = 24 * 2**20
 """Of all of them together: the repository stays small."""
 
 pytestmark = pytest.mark.timeout(400)
