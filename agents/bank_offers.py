@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypedDict
 
 from dga2d.agents.agent import Duty
+from dga2d.agents.calls import JudgeAnswer
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.answers import idea_of
 from dga2d.agents.proposing.errors import ProposalError
@@ -19,6 +20,7 @@ from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import OperatorContract, OperatorTask
 from dga2d.events import OperatorId
 from dga2d.events.payloads import BankEntry, LibraryOperator, OperatorProposed, RunStarted
+from dga2d.replay.state.generation_state import Proposal
 from dga2d.replay.state.run_state import RunState
 
 
@@ -45,6 +47,16 @@ class JudgeOperatorOffer(Duty):
 
     offer: int
     """Place of the entry in the run's bank."""
+
+
+def origin_of(source: JudgeAnswer | JudgeOffer | JudgeOperatorOffer | Proposal | OperatorProposed) -> Origin:
+    """Return where the code comes from that is judged, or was proposed."""
+    match source:
+        case JudgeAnswer():
+            return {"call": source.call, "offer": None}
+        case JudgeOffer() | JudgeOperatorOffer():
+            return {"call": None, "offer": source.offer}
+    return {"call": source.call, "offer": source.offer}
 
 
 def next_offer(state: RunState, operator: OperatorId) -> int | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, decide_on, open_basis
-from dga2d.agents.bank_offers import JudgeOffer, Origin
+from dga2d.agents.bank_offers import JudgeOffer, Origin, origin_of
 from dga2d.agents.calls import STALE, AbandonCall, AskModel, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.evolver import Evolver
@@ -92,7 +92,7 @@ def decide(
 
 
 def _verdict(state: RunState, duty: JudgeAnswer | JudgeOffer, observed: JudgedImplementation) -> Decision:
-    origin = _origin(duty)
+    origin = origin_of(duty)
     try:
         new = parse_proposal(observed, duty)
         if observed.trial is not None:
@@ -115,15 +115,6 @@ def _verdict(state: RunState, duty: JudgeAnswer | JudgeOffer, observed: JudgedIm
     )
     payload = _propose(state, proposal) if gate.is_gated(state) else _join(state, proposal)
     return _decision(state, duty, payload, source)
-
-
-def _origin(source: JudgeAnswer | JudgeOffer | Proposal) -> Origin:
-    match source:
-        case JudgeAnswer():
-            return {"call": source.call, "offer": None}
-        case JudgeOffer():
-            return {"call": None, "offer": source.offer}
-    return {"call": source.call, "offer": source.offer}
 
 
 def _refuse_what_was_here(state: RunState, duty: JudgeAnswer | JudgeOffer, new: ImplementationId) -> None:
@@ -154,7 +145,7 @@ def _propose(state: RunState, proposal: Proposal) -> p.ImplementationProposed:
         operator=operator,
         implementation=proposal.implementation,
         source=proposal.source,
-        **_origin(proposal),
+        **origin_of(proposal),
         parent=parent,
         is_configuration=proposal.is_configuration,
         idea=proposal.idea,
@@ -184,7 +175,7 @@ def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
         verdict = _join(state, proposal)
     else:
         lost = ProposalError("gate", gate.loss(result, best))
-        verdict = _reject(state, duty.slot, _origin(proposal), lost)
+        verdict = _reject(state, duty.slot, origin_of(proposal), lost)
     payloads: list[Payload] = [verdict] if proposal.measured else [measured, verdict]
     drafts = (
         Draft("implementation_evolver", payload, generation.number, duty.caused_by) for payload in payloads
@@ -256,7 +247,7 @@ def _join(state: RunState, new: Proposal) -> Payload:
         "operator": new.operator,
         "implementation": new.implementation,
         "source": new.source,
-        **_origin(new),
+        **origin_of(new),
     }
     if new.is_configuration and new.parent in pool:
         return p.ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 from dga2d.agents import bank_offers, calls, gate
 from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_basis, present_graph
-from dga2d.agents.bank_offers import JudgeOperatorOffer, Origin
+from dga2d.agents.bank_offers import JudgeOperatorOffer, Origin, origin_of
 from dga2d.agents.calls import AbandonCall, AskModel, GiveUp, JudgeAnswer, Judged, NoRoom, Quoted
 from dga2d.agents.conductor import slots_closed
 from dga2d.agents.evaluator_pool import SourceReader
@@ -197,7 +197,7 @@ def _verdict(state: RunState, duty: JudgeAnswer | JudgeOperatorOffer, observed: 
         if observed.trial is not None:
             raise observed.trial
     except ProposalError as error:
-        return _decision(state, duty, [_reject(state, _origin(duty), error)])
+        return _decision(state, duty, [_reject(state, origin_of(duty), error)])
     new, source = _implementation(proposed, duty), proposed.source.encode()
     name = ImplementationId(new.id)
     basis = _basis_with(state, proposed, name)
@@ -215,22 +215,13 @@ def _verdict(state: RunState, duty: JudgeAnswer | JudgeOperatorOffer, observed: 
         edges=proposed.edges,
         implementation=name,
         source=blob_digest(source),
-        **_origin(duty),
+        **origin_of(duty),
         program=program,
         extended=fill(walk or basis.graph.route_through(contract.id), program, basis.pools, basis.credits),
         control=gate.operator_arms(state)[1],
         instances=gate.gate_instances(state),
     )
     return _decision(state, duty, [payload], source)
-
-
-def _origin(source: JudgeAnswer | JudgeOperatorOffer | p.OperatorProposed) -> Origin:
-    match source:
-        case JudgeAnswer():
-            return {"call": source.call, "offer": None}
-        case JudgeOperatorOffer():
-            return {"call": None, "offer": source.offer}
-    return {"call": source.call, "offer": source.offer}
 
 
 def _implementation(proposed: ProposedOperator, duty: JudgeAnswer | JudgeOperatorOffer) -> Implementation:
@@ -256,12 +247,12 @@ def _pass_gate(state: RunState) -> list[Payload]:
     assert proposal is not None
     result = gate.gate_result(state, proposal)
     if result.mean is None or result.mean <= 0.0:
-        return [_reject(state, _origin(proposed), ProposalError("gate", _loss(result)), result.gains)]
+        return [_reject(state, origin_of(proposed), ProposalError("gate", _loss(result)), result.gains)]
     added = p.OperatorAdded(
         generation=generation.number,
         operator=proposed.operator,
         implementation=proposed.implementation,
-        **_origin(proposed),
+        **origin_of(proposed),
         gains=result.gains,
         credits=gate.operator_credits(state, proposed, result),
     )
@@ -270,7 +261,7 @@ def _pass_gate(state: RunState) -> list[Payload]:
     retired = retired_for(state, proposed)
     if retired is None:
         reason = ProposalError("retire", "it would be on no walk without the operators that may be retired")
-        return [_reject(state, _origin(proposed), reason, result.gains)]
+        return [_reject(state, origin_of(proposed), reason, result.gains)]
     uses = state.credits.operator_samples(state.pools[retired])
     return [p.OperatorRetired(generation=generation.number, operator=retired, uses=uses), added]
 
