@@ -12,7 +12,7 @@ from dga2d.agents.proposing.errors import ProposalError
 from dga2d.domains.core.contract import Card
 from dga2d.events import BlobDigest, OperatorId
 from dga2d.events.payloads import BankEntry, LibraryOperator
-from dga2d.runtime.bank.entries import NO_BANK, Bank, Entry, read_bank
+from dga2d.runtime.bank.entries import NO_BANK, Bank, Entry, Measurement, read_bank
 
 MOST_ENTRIES = 200
 """Of a bank that one run takes along."""
@@ -30,8 +30,8 @@ class BankOfRun(NamedTuple):
 NO_ENTRIES = BankOfRun(None, ())
 
 
-def bank_for(name: str, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
-    """Return what the bank of a setting holds for a run.
+def bank_for(name: str, domain: str, card: Card, library: Sequence[LibraryOperator], tier: str) -> BankOfRun:
+    """Return what the bank of a setting holds for a run that begins from the `tier` of a library.
 
     That is what was written in the domain itself, or in another for operators of a role that the library has
     where the code reads nothing but what this one's instances hold. ``None`` where no bank is used.
@@ -43,14 +43,16 @@ def bank_for(name: str, domain: str, card: Card, library: Sequence[LibraryOperat
     """
     if name == NO_BANK:
         return NO_ENTRIES
-    return suited_entries(read_bank(name), domain, card, library)
+    return suited_entries(read_bank(name), domain, card, library, tier)
 
 
-def suited_entries(bank: Bank, domain: str, card: Card, library: Sequence[LibraryOperator]) -> BankOfRun:
+def suited_entries(
+    bank: Bank, domain: str, card: Card, library: Sequence[LibraryOperator], tier: str
+) -> BankOfRun:
     """Return the entries of a bank as `bank_for` does."""
     chosen: dict[str, tuple[Entry, BankEntry]] = {}
-    for entry in sorted(bank, key=_rank):
-        recorded = _bank_entry(entry)
+    for entry in sorted(bank, key=lambda entry: _rank(entry, tier)):
+        recorded = _bank_entry(entry, tier)
         is_known = entry.digest in chosen and chosen[entry.digest][0].domain == domain
         if is_known:
             continue
@@ -62,15 +64,22 @@ def suited_entries(bank: Bank, domain: str, card: Card, library: Sequence[Librar
     return BankOfRun(tuple(recorded for _, recorded in best), sources)
 
 
-def _rank(entry: Entry) -> tuple[float, int, str]:
-    """Return what entries are sorted by: what gained, then what was not measured (of a run the latest first,
-    which knew more), then what lost."""
-    evidence = entry.evidence
-    return (0.0, -entry.seq, entry.digest) if evidence is None else (-evidence.least, 0, entry.digest)
+def _rank(entry: Entry, tier: str) -> tuple[bool, float, int, str]:
+    """Return what entries are sorted by: what gained in runs from the same tier of a library, then what
+    gained in others, what was not measured (of a run the latest first, which knew more), and what lost."""
+    near, evidence = entry.evidence_from(tier), _evidence(entry, tier)
+    is_other = near is None or near.least <= 0.0
+    if evidence is None:
+        return is_other, 0.0, -entry.seq, entry.digest
+    return is_other, -evidence.least, 0, entry.digest
 
 
-def _bank_entry(entry: Entry) -> BankEntry:
-    evidence = entry.evidence
+def _evidence(entry: Entry, tier: str) -> Measurement | None:
+    return entry.evidence_from(tier) or entry.evidence
+
+
+def _bank_entry(entry: Entry, tier: str) -> BankEntry:
+    evidence = _evidence(entry, tier)
     return BankEntry(
         source=BlobDigest(entry.digest),
         domain=entry.domain,

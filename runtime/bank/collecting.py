@@ -138,16 +138,17 @@ def _entry(
         seq=seq,
         model=model,
         licence=licence,
-        measurements=tuple(_measurement(run, how, found) for how, found in gains.items() if found),
+        measurements=tuple(_measurement(header, run, how, found) for how, found in gains.items() if found),
         source=source,
     )
 
 
-def _measurement(run: str, how: How, gains: Sequence[float]) -> Measurement:
+def _measurement(header: p.RunStarted, run: str, how: How, gains: Sequence[float]) -> Measurement:
     spread = statistics.stdev(gains) if len(gains) > 1 else None
     mean = math.fsum(gains) / len(gains)
     return Measurement(
         run=run,
+        library=header.settings.get("library", RunSettings().library),
         how=how,
         gain=round(mean, 8),
         spread=None if spread is None else round(spread, 8),

@@ -9,13 +9,20 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from dga2d.events import blob_digest
 from dga2d.runtime.errors import UsageError
@@ -33,6 +40,7 @@ _Operator = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
 _Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 _Line = Annotated[str, Field(max_length=500)]
 _Kind = Literal["none", "partial", "complete"]
+Library = Literal["full", "basic", ""]
 How = Literal["gate", "validation", "training"]
 """What a gain was measured by. ``gate``: against its parent in the same program. ``validation``: the best
 validated pipeline that it was part of, against the safe baseline. ``training``: candidates with it, against
@@ -59,6 +67,8 @@ class Measurement(_Model):
     """What an entry gained in a run."""
 
     run: _Name
+    library: Library = ""
+    """That the run began from; empty where a bank does not say."""
     how: How
     gain: float
     """Mean, a fraction of the reference; above 0 is better."""
@@ -66,6 +76,12 @@ class Measurement(_Model):
     """Standard deviation of a single comparison; ``None`` for fewer than two."""
     pairs: int = Field(ge=1)
     """Comparisons."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_unknown(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out a library that is not known, as in banks from before it was written down."""
+        plain: dict[str, Any] = handler(self)
+        return plain if self.library else {key: plain[key] for key in plain if key != "library"}
 
     @property
     def least(self) -> float:
@@ -105,11 +121,20 @@ class Entry(_Model):
     @property
     def evidence(self) -> Measurement | None:
         """The measurement that speaks for it: of the kind trusted most the best; ``None`` without one."""
-        for how in TRUST:
-            found = [m for m in self.measurements if m.how == how]
-            if found:
-                return max(found, key=lambda m: (m.least, m.run))
-        return None
+        return _most_trusted(self.measurements)
+
+    def evidence_from(self, library: str) -> Measurement | None:
+        """Return what speaks for it in runs that began from a library: gains on simple operators say little
+        of what is left to gain on the whole library."""
+        return _most_trusted([m for m in self.measurements if m.library == library])
+
+
+def _most_trusted(measurements: Sequence[Measurement]) -> Measurement | None:
+    for how in TRUST:
+        found = [m for m in measurements if m.how == how]
+        if found:
+            return max(found, key=lambda m: (m.least, m.run))
+    return None
 
 
 Bank = tuple[Entry, ...]

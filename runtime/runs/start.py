@@ -221,7 +221,7 @@ def library_kernel(kernel: Kernel) -> p.LibraryKernel:
 def bank_of(problem: Problem, settings: RunSettings) -> BankOfRun:
     """Return what the bank of the settings holds for a run. Raises BankError where it cannot be used."""
     library = [library_operator(operator) for operator in library_of(problem.domain, settings)]
-    return bank_for(settings.bank, problem.domain.name, problem.domain.card, library)
+    return bank_for(settings.bank, problem.domain.name, problem.domain.card, library, settings.library)
 
 
 def recorded_steps(steps: Sequence[PipelineStep]) -> tuple[p.Step, ...]:

@@ -52,8 +52,8 @@ def entry(source: str = SOURCE, **values: Any) -> Entry:
     return Entry(**{**given, **values})
 
 
-def measured(run: str, how: Any, gain: float, pairs: int = 4) -> Measurement:
-    return Measurement(run=run, how=how, gain=gain, spread=0.01, pairs=pairs)
+def measured(run: str, how: Any, gain: float, pairs: int = 4, library: Any = "") -> Measurement:
+    return Measurement(run=run, library=library, how=how, gain=gain, spread=0.01, pairs=pairs)
 
 
 BANK: Bank = (entry(), entry(SOURCE + "\nX = 1\n"))
@@ -65,6 +65,16 @@ def test_a_bank_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert set(read_bank(str(path))) == set(BANK)
     write_bank(tmp_path / "again.jsonl", reversed(read_bank(str(path))))
     assert (tmp_path / "again.jsonl").read_bytes() == path.read_bytes()
+
+
+def test_a_bank_from_before_libraries_were_written_down_is_read_as_ever(tmp_path: Path) -> None:
+    line = entry_line(entry(measurements=(measured("r", "gate", 0.5),)))
+    assert '"library"' not in line
+    path = tmp_path / "bank.jsonl"
+    path.write_text(f"{bank_text([])}{line}\n", encoding="utf-8")
+    (old,) = read_bank(str(path))
+    assert [m.library for m in old.measurements] == [""]
+    assert '"library":"basic"' in entry_line(entry(measurements=(measured("r", "gate", 1, library="basic"),)))
 
 
 def changed(**values: Any) -> str:
@@ -143,13 +153,40 @@ def test_a_run_takes_along_what_suits_its_library_best_first() -> None:
         entry(foreign.format("no_such_key"), domain="jsp", **role),
         entry(foreign.format(next(iter(domain.card.environment))), domain="jsp", **role),
     ]
-    found = suited_entries(tuple(given), "tsp", domain.card, library)
+    found = suited_entries(tuple(given), "tsp", domain.card, library, "full")
     assert found.entries is not None
     order = [given[i].digest for i in (3, 2, 1, 4, 7, 0)]
     assert [e.source for e in found.entries][:2] == order[:2]
     assert {e.source for e in found.entries} == set(order)
     assert found.entries[-1].source == given[0].digest
     assert [blob_digest(text) for text in found.sources] == [e.source for e in found.entries]
+
+
+def test_what_gained_in_runs_from_the_same_library_comes_first() -> None:
+    """Much is easily gained on simple operators, and says little of what the whole library leaves."""
+    domain = get_domain("tsp")
+    library = [library_operator(o) for o in domain.operators()]
+    texts = [SOURCE + f"\nX = {i}\n" for i in range(4)]
+    given = (
+        entry(texts[0], measurements=(measured("r", "gate", 0.5, library="basic"),)),
+        entry(texts[1], measurements=(measured("s", "training", 0.02, library="full"),)),
+        entry(
+            texts[2],
+            measurements=(
+                measured("r", "gate", 0.3, library="basic"),
+                measured("s", "gate", 0.03, library="full"),
+            ),
+        ),
+        entry(texts[3], measurements=(measured("s", "gate", -0.1, library="full"),)),
+    )
+    for tier, order, gains in (
+        ("full", (2, 1, 0, 3), (0.03, 0.02, 0.5, -0.1)),
+        ("basic", (0, 2, 1, 3), (0.5, 0.3, 0.02, -0.1)),
+    ):
+        found = suited_entries(given, "tsp", domain.card, library, tier).entries
+        assert found is not None
+        assert [e.source for e in found] == [given[i].digest for i in order]
+        assert [e.gain for e in found] == list(gains)
 
 
 def test_keys_that_code_reads_are_found() -> None:
@@ -164,10 +201,10 @@ def test_the_shipped_bank_serves_the_domains_of_its_runs() -> None:
     assert {e.licence for e in bank} == {"MIT, as the program's"}
     domain = get_domain("tsp")
     library = [library_operator(o) for o in domain.operators()]
-    found = bank_for("shipped", "tsp", domain.card, library).entries
+    found = bank_for("shipped", "tsp", domain.card, library, "full").entries
     assert found
     assert sum(e.domain == "tsp" for e in found) == sum(e.domain == "tsp" for e in bank)
-    assert bank_for("none", "jsp", get_domain("jsp").card, ()).entries is None
+    assert bank_for("none", "jsp", get_domain("jsp").card, (), "full").entries is None
 
 
 async def test_a_run_with_operators_of_its_own_brings_their_code_and_role() -> None:
