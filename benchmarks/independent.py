@@ -20,7 +20,7 @@ from dga2d.agents.scoring import CandidateScore, is_clearly_better
 from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.tunables import find_tunables
-from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId
+from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId, instance_and_copy
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
 from dga2d.replay.state.run_state import RunState
@@ -88,12 +88,14 @@ def _mean(gaps: Sequence[float | None]) -> float | None:
 async def gaps_of(
     bench: ProgramBench, program: Program, keys: Sequence[InstanceKey], purpose: str
 ) -> list[float | None]:
-    """Return gaps with random numbers that all programs have in common."""
-    streams = [spawn_key(purpose, 0, 0, bench.problem.index(key)) for key in keys]
-    return [
-        bench.gap_percent(await bench.run(program, key, where, "calibrated"), key)
-        for key, where in zip(keys, streams, strict=True)
-    ]
+    """Return gaps with random numbers that all programs have in common; an instance that comes again, under
+    the name of a copy, is met with others."""
+    found = []
+    for name in keys:
+        key, copy = instance_and_copy(name)
+        where = spawn_key(purpose, 0, copy - 1, bench.problem.index(key))
+        found.append(bench.gap_percent(await bench.run(program, key, where, "calibrated"), key))
+    return found
 
 
 def proposals(
