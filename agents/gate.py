@@ -124,10 +124,15 @@ def gated_steps(state: RunState, candidate: int) -> tuple[Step, ...]:
         if candidate == proposal.control:
             return proposal.program
         if candidate == proposal.slot:
-            if proposal.extended:
-                return proposal.extended
-            return replace_implementation(proposal.program, proposal.operator, proposal.implementation)
+            return _child_program(proposal)
     raise KeyError(candidate)
+
+
+def _child_program(proposal: Proposal) -> tuple[Step, ...]:
+    """Return the program of the gate with what is proposed."""
+    if proposal.extended:
+        return proposal.extended
+    return replace_implementation(proposal.program, proposal.operator, proposal.implementation)
 
 
 def awaited_evaluations(state: RunState) -> Iterator[tuple[int, EvaluationKey]]:
@@ -147,6 +152,21 @@ def awaited_evaluations(state: RunState) -> Iterator[tuple[int, EvaluationKey]]:
             if key not in seen:
                 seen.add(key)
                 yield first.get(key[0], proposal.seq), key
+
+
+def evidence(state: RunState) -> Mapping[tuple[Step, ...], tuple[float, ...]]:
+    """Return what joined in the open generation and was measured inside the incumbent: the program with it,
+    and its gains by instance. Nothing without `race_evidence`."""
+    found: dict[tuple[Step, ...], tuple[float, ...]] = {}
+    if not state.settings.race_evidence:
+        return found
+    program = incumbent(state)
+    for proposal in _all_proposals(open_basis(state)[0]):
+        is_member = proposal.implementation in state.pools.get(proposal.operator, ())
+        if is_member and proposal.program == program and is_measured(state, proposal):
+            gains = gate_result(state, proposal).gains
+            found[_child_program(proposal)] = tuple(gain for gain in gains if gain is not None)
+    return found
 
 
 def is_measured(state: RunState, proposal: Proposal) -> bool:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dga2d.agents.agent import open_basis, present_graph
+from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.graphs import incompatibility
 from dga2d.agents.proposing.tasks import OperatorContract
@@ -175,14 +176,18 @@ def move_weight(state: RunState, move: str) -> float:
 
 
 def _with_new_code(material: RaceMaterial) -> Iterator[NewContender]:
-    """Yield the incumbent with each implementation that joined a pool in this generation: in place of another
-    where its operator is in the walk, otherwise at a drawn place where it fits."""
+    """Yield the incumbent with each implementation that joined a pool in this generation: as it was measured
+    there by the gate, where that counts in the race; else in place of another where its operator is in the
+    walk, or at a drawn place where it fits."""
     _, basis = open_basis(material.state)
+    measured = evidence(material.state)
     for operator, pool in sorted(material.state.pools.items()):
         for new in sorted(set(pool) - set(basis.pools.get(operator, ()))):
             step = Step(operator=operator, implementation=new)
             places = [i for i, old in enumerate(material.incumbent) if old.operator == operator]
-            if places:
+            if known := [steps for steps in measured if any(s.implementation == new for s in steps)]:
+                yield NewContender("code", f"new code {new}", known[0])
+            elif places:
                 taken = {places[material.draw(len(places))]: new}
                 yield NewContender("code", f"new code {new}", _with(material.incumbent, taken))
             elif walks := [w for w in _neighbours(material, operator) if material.is_walk(_operators(w))]:

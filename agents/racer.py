@@ -1,9 +1,10 @@
 """Racer: lets programs near the incumbent race against it, and says who wins.
 
 In the selecting rounds a part of the contenders stays, those ahead of the incumbent by most, and meets it on
-more instances. The finalist meets the incumbent on instances that took no part in its selection; it takes the
-incumbent's place where Student's and Wilcoxon's tests together refuse, at the stated error, that it is no
-better. All contenders have the same random stream on an instance.
+more instances; what the gate measured of new code against the incumbent can count there, too. The finalist
+meets the incumbent on instances that took no part in its selection; it takes the incumbent's place where
+Student's and Wilcoxon's tests together refuse, at the stated error, that it is no better. All contenders have
+the same random stream on an instance.
 
 References
 ----------
@@ -24,6 +25,7 @@ from dga2d.agents.agent import Decision, Duty, GenerationDuty, open_generation, 
 from dga2d.agents.comparison import compare_gains
 from dga2d.agents.conductor import edits_closed, instances_to_compare_on, race_is_due
 from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.agents.gate import evidence
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
 from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals
@@ -219,13 +221,14 @@ def _standings(state: RunState, race: RaceState) -> tuple[p.Standing, ...]:
     """Return how all contenders that are left stand, and who of them stays."""
     is_selecting, is_last = race.round < race.selecting, race.round == len(race.rounds) - 1
     trials = race.trials[race.used]
-    own = _gaps(state, race, 0, trials)
+    own, known = _gaps(state, race, 0, trials), evidence(state) if is_selecting else {}
     found: list[p.Standing] = []
     for contender in race.left:
         gaps = _gaps(state, race, contender, trials)
         worst = -state.settings.failure_reward
         pairs = zip(own, gaps, strict=True)
         gains = [(worst if b is None else b) - (worst if a is None else a) for b, a in pairs]
+        gains += known.get(race.contenders[contender].pipeline, ())
         gain, p_value = math.fsum(gains) / len(gains), None
         is_tied = is_selecting and state.settings.race_ties and not any(gains)
         is_behind = gain <= 0.0 and not is_tied

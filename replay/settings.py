@@ -240,6 +240,9 @@ class RunSettings(BaseModel):
     race_ties: bool = False
     """Whether contenders that did exactly as the incumbent on all instances of a selecting round may stay,
     behind those that are ahead: on instances that are solved already nobody can be."""
+    race_evidence: bool = False
+    """Whether what the gate measured of new code inside the incumbent counts in the selecting rounds, beside
+    their own instances. The final decides on its own instances alone."""
     solved_share: float = Field(1.0, ge=0.0, le=1.0)
     """Part of the training instances known to be solved that races and gates still use: those on which the
     incumbent came to the best known objective when it was last compared there. Nothing can gain on them."""

@@ -119,7 +119,7 @@ class RaceStarted(Payload, owner="racer", operation="race-started/{generation}")
 
 class Standing(Model):
     """How a contender compares with the incumbent in a round: gains are gaps of the incumbent less its
-    own, pair by pair."""
+    own, pair by pair. In rounds that select those of the gate count, too, where `race_evidence` says so."""
 
     contender: int
     """Its number, from 1."""

@@ -92,6 +92,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_error": 0.5,
         "race_returns": 2,
         "race_ties": True,
+        "race_evidence": True,
         "share_effort": 0.05,
         "policy_focus": 0.6,
         "checkpoint_rule": "pooled",

@@ -12,10 +12,13 @@ from immutables import Map
 from tests.agents.outside_world import HashEvaluator
 from tests.agents.simulation import SMALL, Simulation
 
+from dga2d.agents.agent import open_race
+from dga2d.agents.gate import evidence
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
 from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals, move_weight
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
+from dga2d.domains.core.contract import normalised_gap
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey
 from dga2d.events.payloads import (
@@ -30,6 +33,7 @@ from dga2d.events.payloads import (
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.settings import MOVES
 from dga2d.replay.state.fold import fold
+from dga2d.replay.state.generation_state import RaceState
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcome, Outcomes
 from dga2d.replay.state.run_state import Contribution, MoveRecord, RunState, TriedConstant, program_key
@@ -55,6 +59,17 @@ def before(log: MemoryLog, kind: type) -> list[tuple[RunState, Any]]:
         if isinstance(event.payload, kind):
             found.append((state, event))
         state = fold(state, event)
+    return found
+
+
+def gaps_of(state: RunState, race: RaceState, contender: int) -> list[float]:
+    """What a contender of a minimised objective came to on the instances of the present round."""
+    found = []
+    for repeat, key in race.trials[race.used]:
+        objective = race.outcomes[race.candidate(contender, repeat), key].objective
+        assert objective is not None
+        known = state.entry(key)
+        found.append(normalised_gap(objective, known.reference, "min", known.scale))
     return found
 
 
@@ -378,6 +393,41 @@ def test_ties_go_on_to_more_instances_where_that_is_set(
     rounds = [[s.verdict for s in e.payload.standings] for _, e in before(log, RaceRoundScored)]
     assert rounds[0].count("stays") == (2 if may_stay else 0)
     assert set(rounds[-1]) == {"behind"}  # what is not ahead in the end takes nobody's place
+
+
+@pytest.mark.parametrize("counts", [True, False])
+def test_what_the_gate_measured_counts_while_contenders_are_selected(
+    racing: Simulation, counts: bool
+) -> None:
+    """The contender is the program that was measured, and its gain a mean over both kinds of instances."""
+    run = replace(racing, seed=2).changed(
+        race_evidence=counts,
+        gate_instances=4,
+        incumbent_edits=4,
+        generations=6,
+        race_contenders=6,
+        race_moves="code,walk",
+    )
+    _, log = run.run()
+    pooled = alone = 0
+    for state, event in before(log, RaceRoundScored):
+        race = open_race(state)
+        known = evidence(state)
+        assert counts or not known
+        for standing in event.payload.standings:
+            shown = known.get(race.contenders[standing.contender].pipeline)
+            compared = len(race.trials[race.used])
+            assert standing.won + standing.lost <= compared + len(shown or ())
+            if shown is None or standing.gain is None:
+                continue
+            is_selecting = race.round < race.selecting
+            pooled, alone = pooled + is_selecting, alone + (not is_selecting)
+            own, gaps = (gaps_of(state, race, number) for number in (0, standing.contender))
+            gains = [b - a for b, a in zip(own, gaps, strict=True)] + list(shown if is_selecting else ())
+            assert standing.gain == pytest.approx(sum(gains) / len(gains))
+            assert (standing.verdict == "behind") == (sum(gains) <= 0.0 and any(gains))
+    assert (pooled > 2, alone > 2) == (counts, counts)
+    assert run.made_again(log)
 
 
 class HalfSolvedEvaluator(HashEvaluator):
