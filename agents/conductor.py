@@ -237,7 +237,8 @@ def decide(state: RunState, duty: ConductorDuty, used: p.ProcessUse | None = Non
                 pools_digest=pools_digest(state.pools),
             )
         case StartValidation(number=number):
-            payload = p.ValidationStarted(generation=number, instances=validation_instances(state))
+            instances = validation_instances(state, is_last_validation(state, number))
+            payload = p.ValidationStarted(generation=number, instances=instances)
         case CompleteGeneration(number=number):
             payload = p.GenerationCompleted(generation=number, state_digest=state_digest(state), used=used)
         case CompleteRun(reason=reason):
@@ -364,8 +365,15 @@ def validation_is_due(state: RunState, number: int) -> bool:
         return False
     if not settings.evolves_pipelines:
         return _round_is_validated(state)
-    is_last = number == settings.generations or evolution_end(state) is not None
-    return is_last or (settings.validation_interval > 0 and number % settings.validation_interval == 0)
+    is_planned = settings.validation_interval > 0 and number % settings.validation_interval == 0
+    return is_planned or is_last_validation(state, number)
+
+
+def is_last_validation(state: RunState, number: int) -> bool:
+    """Return whether no validation is planned behind that of a generation, or of a method's open round."""
+    if not state.settings.evolves_pipelines:
+        return method_end(state) is not None
+    return number == state.settings.generations or evolution_end(state) is not None
 
 
 def _round_is_validated(state: RunState) -> bool:
@@ -377,16 +385,20 @@ def _round_is_validated(state: RunState) -> bool:
     return is_due or method_end(state) is not None
 
 
-def validation_instances(state: RunState) -> tuple[InstanceKey, ...]:
-    """Return the instances of a validation: the whole split, or an evenly spaced subset of the set size.
+def validation_instances(state: RunState, is_last: bool = False) -> tuple[InstanceKey, ...]:
+    """Return the instances of a validation, or of the last one that is planned: the whole split, or an evenly
+    spaced subset of the set size.
 
-    Where validations are pooled and the split is too small, instances repeat under other random streams.
+    Where validations are pooled the last can have more, and instances repeat under other random streams if
+    the split is too small.
     """
     keys = [entry.key for entry in state.header.splits.validation]
     size = state.settings.validation_instances
     if not state.settings.pools_validations:
         return spread(keys, size)
     left = max(LEAST_PAIRS, len(keys)) if size is None else size
+    if is_last:
+        left *= state.settings.last_validation
     chosen, copy = list(spread(keys, left)), 1
     while len(chosen) < left:
         copy += 1

@@ -258,6 +258,9 @@ class RunSettings(BaseModel):
     """Validation instances used, evenly spaced over the split; when unset, all of them. Under ``pooled``
     that is 33 at least, and instances are used again, under other random streams, until there are so
     many."""
+    last_validation: int = Field(1, ge=1)
+    """How many times the pairs of another the last planned validation compares on, under ``pooled``: what it
+    does not confirm is lost."""
     test_instances: int | None = Field(None, ge=1)
     """Held-out instances used by the test; when unset, the whole split."""
     test_group: str = Field("", max_length=500)

@@ -97,6 +97,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "policy_focus": 0.6,
         "checkpoint_rule": "pooled",
         "validation_instances": 33,
+        "last_validation": 2,
         "champion_share": 0.8,
         "beam_width": 1,
     }

@@ -112,21 +112,21 @@ def search_evaluations(settings: RunSettings, generations_closed: int = 0) -> in
     every = settings.validation_interval or settings.generations
     validations = math.ceil(settings.generations / every) - generations_closed // every
     validated = settings.validation_instances or LEAST_PAIRS
-    return pipeline_evaluations(settings, generations, validations, settings.batch_size, validated)
+    times = settings.last_validation if settings.pools_validations else 1
+    pairs = (validations + min(1, validations) * (times - 1)) * validated
+    return pipeline_evaluations(settings, generations, settings.batch_size, pairs)
 
 
-def pipeline_evaluations(
-    settings: RunSettings, generations: int, validations: int, batch: int, validated: int
-) -> int:
+def pipeline_evaluations(settings: RunSettings, generations: int, batch: int, validated: int) -> int:
     """Estimate how many evaluations the generations and validations take.
 
     Counted are sampled pipelines on `batch` instances each, new code against its parent, races, and
-    `validated` instances per pipeline of a validation.
+    `validated` instances per validated pipeline, over all validations.
     """
     each = settings.pipelines * batch + race_evaluations(settings, settings.race_contenders)
     if settings.evolution:
         each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
-    return each * generations + validations * (settings.beam_width + BESIDE_THE_BEAM) * validated
+    return each * generations + (settings.beam_width + BESIDE_THE_BEAM) * validated
 
 
 def training_evaluations(settings: RunSettings, generations_closed: int = 0) -> int:

@@ -139,16 +139,16 @@ def _done(generation: GenerationState | None) -> int:
 
 def expected_evaluations(state: RunState, first: int, last: int) -> int:
     """Return about how many evaluations the generations `first` to `last` have."""
-    from dga2d.agents.conductor import validation_instances, validation_is_due
+    from dga2d.agents.conductor import is_last_validation, validation_instances, validation_is_due
 
     settings = state.settings
     if not settings.evolves_pipelines:
         seen = [summary.candidates for summary in state.history.values()]
         each = sum(seen) / max(len(seen), 1) * len(state.header.batch)
         return max(1, round(each * (last - first + 1))) if first <= last else 0
-    validations = sum(validation_is_due(state, number) for number in range(first, last + 1))
-    sizes = len(state.header.batch), len(validation_instances(state))
-    return pipeline_evaluations(settings, last - first + 1, validations, *sizes)
+    due = [number for number in range(first, last + 1) if validation_is_due(state, number)]
+    pairs = sum(len(validation_instances(state, is_last_validation(state, number))) for number in due)
+    return pipeline_evaluations(settings, last - first + 1, len(state.header.batch), pairs)
 
 
 def generations_left(state: RunState) -> float:

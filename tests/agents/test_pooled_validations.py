@@ -17,7 +17,7 @@ from dga2d.agents.conductor import validation_instances
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.validator import decide, duties
 from dga2d.events import InstanceKey, copy_of, instance_and_copy
-from dga2d.events.payloads import ChallengersCompared, CheckpointSelected, ValidationScored
+from dga2d.events.payloads import ChallengersCompared, CheckpointSelected, ValidationScored, ValidationStarted
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
@@ -115,6 +115,21 @@ def test_a_small_split_is_used_under_several_streams(pooled: Simulation) -> None
     assert {instance_and_copy(key)[0] for key in chosen} == set(split)
     unset = state.settings.model_copy(update={"validation_instances": None})
     assert len(validation_instances(replace(state, settings=unset))) == 33
+
+
+@pytest.mark.parametrize("rule", ["pooled", "pairs"])
+def test_the_last_planned_validation_compares_on_more_pairs(pooled: Simulation, rule: str) -> None:
+    """Under the other rule a score says nothing beside one of other instances, so all have the same."""
+    run = pooled.changed(last_validation=3, checkpoint_rule=rule, validation_interval=2, generations=5)
+    state, log = run.run()
+    sizes = {
+        event.generation: len(event.payload.instances)
+        for event in log.events
+        if isinstance(event.payload, ValidationStarted)
+    }
+    split = len(state.header.splits.validation)
+    assert sizes == ({2: 9, 4: 9, 5: 27} if rule == "pooled" else {2: split, 4: split, 5: split})
+    assert run.made_again(log)
 
 
 def comparisons(simulation: Simulation) -> Iterator[tuple[RunState, ChallengersCompared]]:
