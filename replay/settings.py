@@ -259,8 +259,8 @@ class RunSettings(BaseModel):
     that is 33 at least, and instances are used again, under other random streams, until there are so
     many."""
     last_validation: int = Field(1, ge=1)
-    """How many times the pairs of another the last planned validation compares on, under ``pooled``: what it
-    does not confirm is lost."""
+    """The last planned validation compares on this many times the pairs of the others, under ``pooled``: what
+    it does not confirm is lost."""
     test_instances: int | None = Field(None, ge=1)
     """Held-out instances used by the test; when unset, the whole split."""
     test_group: str = Field("", max_length=500)

@@ -67,10 +67,9 @@ def suited_entries(
 def _rank(entry: Entry, tier: str) -> tuple[bool, float, int, str]:
     """Return what entries are sorted by: what gained in runs from the same tier of a library, then what
     gained in others, what was not measured (of a run the latest first, which knew more), and what lost."""
-    near, evidence = entry.evidence_from(tier), _evidence(entry, tier)
-    is_other = near is None or near.least <= 0.0
-    if evidence is None:
-        return is_other, 0.0, -entry.seq, entry.digest
+    if (evidence := _evidence(entry, tier)) is None:
+        return True, 0.0, -entry.seq, entry.digest
+    is_other = evidence.library != tier or evidence.least <= 0.0
     return is_other, -evidence.least, 0, entry.digest
 
 
