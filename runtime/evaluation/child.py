@@ -203,6 +203,7 @@ def _load(position: PipelinePosition) -> Run:
     module.__file__ = position.path
     sys.modules[name] = module
     exec(_code(position), module.__dict__)
+    numba_cache.load_entries(position.path, module.__dict__)
     run: Run | None = getattr(module, "run", None)
     if run is None or not callable(run):
         raise ImportError("the module defines no function run(env_data, state, calc_makespan_fn)")
