@@ -2,9 +2,10 @@
 
 The gains of a challenger are those over the checkpoint, pair by pair: one instance under one random stream.
 They are pooled over all validations in which both took part, each with streams of its own. What is tested
-each time is that the mean gain on the validation instances is not above zero. Over all validations of a run,
-and all challengers in them, the checkpoint is replaced by something no better with a probability of at most
-`checkpoint_error`.
+each time is that the mean gain on the validation instances is not above zero, or, where an instance with the
+mean of its pairs is one observation (`checkpoint_unit`), that on instances drawn as these were. Over all
+validations of a run, and all challengers in them, the checkpoint is replaced by something no better with a
+probability of at most `checkpoint_error`.
 
 References
 ----------
@@ -17,11 +18,13 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
 from dga2d.domains.core.contract import normalised_gap
+from dga2d.events import InstanceKey, instance_and_copy
 from dga2d.events.payloads import Step
 from dga2d.replay.state.generation_state import ValidatedRound
 from dga2d.replay.state.run_state import RunState
@@ -32,10 +35,15 @@ BROUGHT_BACK = 2
 """Most challengers that a validation takes over from earlier ones, to look at them again."""
 
 
+LEAST_INSTANCES = 6
+"""Fewest instances that are observations: five won of five come to 2/2⁵ by ranks, which is never enough."""
+
+
 class PairedGains(NamedTuple):
     """How much better a challenger was, as a fraction of the reference; failures count with −R_fail."""
 
     pairs: int
+    """Observations: pairs, or instances with the mean of theirs."""
     mean_gain: float
     interval: tuple[float, float] | None
     """Student's 95 % interval of the mean; ``None`` for a single pair."""
@@ -118,13 +126,17 @@ def _round_figure(value: float) -> float:
 def pooled_gains(
     state: RunState, challenger: tuple[Step, ...], kept: tuple[Step, ...], rounds: Sequence[ValidatedRound]
 ) -> list[float]:
-    """Return the gains of `challenger` over `kept` in all `rounds` in which both took part."""
-    return [
-        _gap(state, round_, i, theirs) - _gap(state, round_, i, ours)
-        for round_ in rounds
-        if challenger in round_.pipelines and kept in round_.pipelines
-        for i, (ours, theirs) in enumerate(zip(round_.row(challenger), round_.row(kept), strict=True))
-    ]
+    """Return the gains of `challenger` over `kept` in all `rounds` in which both took part, by pair or, if
+    the settings say so and there are enough, in the mean by instance."""
+    found: dict[InstanceKey, list[float]] = defaultdict(list)
+    for round_ in rounds:
+        if challenger in round_.pipelines and kept in round_.pipelines:
+            for i, (ours, theirs) in enumerate(zip(round_.row(challenger), round_.row(kept), strict=True)):
+                gain = _gap(state, round_, i, theirs) - _gap(state, round_, i, ours)
+                found[instance_and_copy(round_.instances[i])[0]].append(gain)
+    if state.settings.checkpoint_unit == "instance" and len(found) >= LEAST_INSTANCES:
+        return [math.fsum(gains) / len(gains) for gains in found.values()]
+    return [gain for gains in found.values() for gain in gains]
 
 
 def _gap(state: RunState, round_: ValidatedRound, instance: int, objective: float | None) -> float:

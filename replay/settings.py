@@ -261,6 +261,10 @@ class RunSettings(BaseModel):
     last_validation: int = Field(1, ge=1)
     """The last planned validation compares on this many times the pairs of the others, under ``pooled``: what
     it does not confirm is lost."""
+    checkpoint_unit: Literal["pair", "instance"] = "pair"
+    """What the test under ``pooled`` takes for one observation: a pair, so that it tells of these instances,
+    or an instance with the mean of its pairs, so that it tells of others like them, too; pairs again where
+    there are fewer than six."""
     test_instances: int | None = Field(None, ge=1)
     """Held-out instances used by the test; when unset, the whole split."""
     test_group: str = Field("", max_length=500)

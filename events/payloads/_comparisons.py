@@ -40,7 +40,8 @@ class ChallengerComparison(Model):
     candidate: int
     """Number among the decoded pipelines."""
     pairs: int
-    """Of all validations in which both took part."""
+    """Of all validations in which both took part; where the settings take an instance for one observation,
+    instances, each with the mean of its pairs."""
     mean_gain: float
     """Mean of the checkpoint's gap less the pipeline's, as a fraction of the reference."""
     interval: tuple[float, float] | None

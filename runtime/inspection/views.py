@@ -105,7 +105,7 @@ def comparison_text(view: Mapping[str, Any], measure: Measure) -> str:
     """Return a `comparison_view` for people."""
     bounds = view["interval_points"]
     interval = "" if bounds is None else f"95 % interval {measure.gain_span(bounds)}, "
-    counts = f"{view['pairs']} pairs, {view['won']} won, {view['lost']} lost, p = {view['p_value']:.2g}"
+    counts = f"{view['won']} won and {view['lost']} lost of {view['pairs']}, p = {view['p_value']:.2g}"
     return f"{measure.gain(view['points'], '+')}{measure.gain_unit} ({interval}{counts})"
 
 

@@ -98,6 +98,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "checkpoint_rule": "pooled",
         "validation_instances": 33,
         "last_validation": 2,
+        "checkpoint_unit": "instance",
         "champion_share": 0.8,
         "beam_width": 1,
     }

@@ -155,6 +155,28 @@ def test_gains_are_pooled_over_all_validations_of_a_pair(pooled: Simulation) -> 
             assert row.pairs == 9 + len(earlier)
 
 
+def test_an_instance_is_one_observation_where_there_are_enough(
+    pooled: Simulation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = pooled.changed(checkpoint_unit="instance")
+    few = [row.pairs for _, compared in comparisons(run) for row in compared.comparisons]
+    assert few
+    assert min(few) == 9
+    monkeypatch.setattr("dga2d.agents.comparison.LEAST_INSTANCES", 2)
+    enough = [row.pairs for _, compared in comparisons(run) for row in compared.comparisons]
+    assert set(enough) == {2}
+    state, log = run.run()
+    assert run.made_again(log)
+    (first, *_), kept = state.validated, state.header.baseline
+    streams = [instance_and_copy(key)[0] for key in first.instances].count(first.instances[0])
+    settings = state.settings.model_copy(update={"checkpoint_unit": "pair"})
+    for steps in first.pipelines:
+        means = pooled_gains(state, steps, kept, [first])
+        pairs = pooled_gains(replace(state, settings=settings), steps, kept, [first])
+        parts = pairs[:streams], pairs[streams:]
+        assert means == pytest.approx([sum(part) / len(part) for part in parts])
+
+
 def test_the_same_pair_meets_new_streams(pooled: Simulation) -> None:
     state, _ = pooled.run()
     first, *_, last = [r for r in state.validated if state.header.baseline in r.pipelines]
