@@ -142,9 +142,10 @@ class Comparison:
         return "constants" if new else "walk"
 
     def until_beaten(self, arm: str, seed: int) -> int | None:
-        """Return the evaluations until a program was held that beats the baseline; ``None`` if none does."""
+        """Return the evaluations until a program was held that beats the baseline, for all arms that of the
+        first one, as an older version's may be another; ``None`` if none does."""
         outcome, gaps = self.outcomes[arm, seed], self.gaps[seed]
-        before = np.array(gaps[outcome.baseline.name]["calibrated"])
+        before = np.array(gaps[self.outcomes[self.arms[0], seed].baseline.name]["calibrated"])
         for step in outcome.course:
             if is_beaten(before, np.array(gaps[step.program.name]["calibrated"])):
                 return step.evaluations
