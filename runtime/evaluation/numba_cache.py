@@ -154,8 +154,13 @@ def keep(path: str, files: Files) -> None:
 def load_entries(path: str, names: Mapping[str, Any]) -> None:
     """Load the machine code that Python called in the preparation of the implementation at `path`.
 
-    `names` are those of its module. Else the first call of each function loads it, when the clock runs: 5 to
-    30 ms that have nothing to do with how good an algorithm is.
+    `names` are those of its module. Else the first call of each function loads it, when the clock runs, which
+    has nothing to do with how good an algorithm is. Nothing is compiled here.
+
+    Raises
+    ------
+    Exception
+        Whatever reading the implementation's own pickles raises.
     """
     files = _in_memory.get(path, {})
     for name, signature in pickle.loads(files[_ENTRIES]) if _ENTRIES in files else ():
@@ -166,8 +171,9 @@ def load_entries(path: str, names: Mapping[str, Any]) -> None:
 
 def _is_compiled(function: Any, signature: object) -> bool:
     files = getattr(function._cache, "_cache_file", None)
-    key = function._cache._index_key(signature, function.targetctx.codegen()) if files else None
-    return isinstance(files, MemoryCacheFile) and key in files._load_index()
+    if not isinstance(files, MemoryCacheFile):
+        return False
+    return function._cache._index_key(signature, function.targetctx.codegen()) in files._load_index()
 
 
 def _note_entry(function: Dispatcher, signature: object) -> None:
