@@ -262,6 +262,7 @@ async def read_task(
         allows_no_change=settings.no_change,
         allows_configurations=settings.configurations,
         near_copy_lines=settings.near_copy_lines,
+        measured=frozenset(tried.implementation for tried in gate.tried_before(state, edit.operator)),
         **vars(past),
     )
 

@@ -210,6 +210,8 @@ class ImplementTask(PastAttempts):
     """Whether code that differs from a member of the pool in constants alone may take its place."""
     near_copy_lines: int = 0
     """Fewest new lines against every member of the pool."""
+    measured: frozenset[ImplementationId] = frozenset()
+    """Code that the gate measured in earlier generations, which is refused if it comes again."""
     facts: RunFacts | None = None
     """For the second edition of the prompt; ``None`` for the first."""
 

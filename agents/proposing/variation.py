@@ -17,7 +17,7 @@ from dga2d.agents.proposing.answers import near_copy_of, normalised_ast_digest
 from dga2d.agents.proposing.blocks import exchange_block, read_module
 from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
-from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 
 DRAWS = 60
@@ -140,6 +140,9 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
     def digest(source: str) -> str:
         return normalised_ast_digest(source, keeps_constants=keeps_constants)
 
+    def identifier(source: str) -> str:
+        return Implementation(OperatorName(task.operator.id), source, "proposed").id
+
     known = {digest(entry.source) for entry in (*task.pool, task.parent)}
     by_credit = sorted(task.pool, key=lambda entry: (-entry.credit, entry.id))
     for base in (task.parent, *(entry for entry in by_credit if entry.id != task.parent.id)):
@@ -153,7 +156,7 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
             if text is None or digest(text) in known:
                 continue
             known.add(digest(text))
-            if near_copy_of(text, task) is None:
+            if near_copy_of(text, task) is None and identifier(text) not in task.measured:
                 yield text
 
 

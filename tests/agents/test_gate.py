@@ -109,6 +109,14 @@ def test_a_verdict_follows_each_measurement_and_says_what_was_gained(
     ]
 
 
+def test_no_call_brings_what_was_measured_in_an_earlier_generation(
+    gated: tuple[Simulation, RunState, MemoryLog],
+) -> None:
+    _, _, log = gated
+    refused = [e.payload for e in log.events if isinstance(e.payload, ImplementationRejected)]
+    assert [r.diagnostic for r in refused if r.diagnostic.endswith("was measured before")] == []
+
+
 def test_both_arms_are_the_incumbent_with_one_implementation_exchanged(
     gated: tuple[Simulation, RunState, MemoryLog],
 ) -> None:

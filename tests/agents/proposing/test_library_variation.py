@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -64,6 +65,15 @@ def test_a_library_file_with_tunables_has_different_valid_variants(name: str) ->
         found.append(variant)
     assert found
     assert len({normalised_ast_digest(source) for source in (*found, entry.source)}) == len(found) + 1
+
+
+def test_what_was_measured_before_is_not_proposed_again() -> None:
+    entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[min(FIRST)], 0.0)
+    task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry)
+    found = tuple(islice(variations(task, np.random.default_rng(1)), 4))
+    names = [Implementation(OperatorName(OPERATOR.id), text, "proposed").id for text in found]
+    lost = replace(task, measured=frozenset({ImplementationId(names[0]), ImplementationId(names[2])}))
+    assert tuple(islice(variations(lost, np.random.default_rng(1)), 2)) == (found[1], found[3])
 
 
 @pytest.mark.slow
