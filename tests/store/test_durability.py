@@ -70,7 +70,7 @@ def run_and_kill(url: str, attempt: int, delay_s: float) -> list[tuple[int, str,
     "attempts",
     [
         2,
-        pytest.param(15, marks=[pytest.mark.slow, pytest.mark.timeout(300)]),
+        pytest.param(8, marks=[pytest.mark.slow, pytest.mark.timeout(300)]),
         pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(900)]),
     ],
 )

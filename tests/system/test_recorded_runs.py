@@ -37,8 +37,15 @@ def test_the_recorded_runs_are_small_and_described() -> None:
     assert [path.name for path in ALL_RUNS if path.name not in described] == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", ALL_RUNS, ids=lambda path: path.name.partition(".")[0])
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(
+            path, id=path.name.partition(".")[0], marks=pytest.mark.slow if n % 3 else pytest.mark.long
+        )
+        for n, path in enumerate(ALL_RUNS)
+    ],
+)
 def test_a_recorded_run_holds(program: Program, path: Path) -> None:
     imported = program.run("import", str(path), "--json")
     run = imported.json["run"]

@@ -59,8 +59,13 @@ LAWS = [op.id for op in OPERATORS if op.category in ("local_search", "intensific
 REST = [op.id for op in OPERATORS if op.category == "perturbation"]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("operator", [*LAWS, *REST])
+@pytest.mark.parametrize(
+    "operator",
+    [
+        pytest.param(name, marks=pytest.mark.long if n % 2 else pytest.mark.slow)
+        for n, name in enumerate([*LAWS, *REST])
+    ],
+)
 def test_every_operator_ends_an_episode_of_each_system(operator: str, tmp_path: Path) -> None:
     chain = ("start", operator) if operator in LAWS else ("start", "pid", operator)
     for system in SYSTEMS:
