@@ -28,7 +28,7 @@ from dga2d.store import open_store
 
 
 async def seen_instances(archives: Iterable[Path], runs: frozenset[str]) -> dict[str, set[str]]:
-    """Return the names of the instances that `runs` searched with, by domain.
+    """Return the names of the instances that `runs` searched with (not their held-out ones), by domain.
 
     Exits where the archives lack one of the runs.
     """
@@ -75,9 +75,9 @@ def main() -> None:
     for domain, names in sorted(seen.items()):
         kinds = [Problem.open(domain, data) for data in (None, options.data)]
         theirs = [{ref.key for part in kind.splits for ref in part} for kind in kinds]
-        known = {content(kind, key) for kind, keys in zip(kinds, theirs, strict=True) for key in names & keys}
         if strange := names.difference(*theirs):
             sys.exit(f"{domain}: no instance is called {', '.join(sorted(strange))}")
+        known = {content(kind, key) for kind, keys in zip(kinds, theirs, strict=True) for key in names & keys}
         cells = []
         for kind in kinds:
             held_out = [ref.key for ref in kind.splits.test]

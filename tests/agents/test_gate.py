@@ -114,6 +114,7 @@ def test_no_call_brings_what_was_measured_in_an_earlier_generation(
 ) -> None:
     _, _, log = gated
     refused = [e.payload for e in log.events if isinstance(e.payload, ImplementationRejected)]
+    assert refused
     assert [r.diagnostic for r in refused if r.diagnostic.endswith("was measured before")] == []
 
 
