@@ -181,7 +181,7 @@ async def _read_outcome(folder: Path, name: str) -> tuple[Outcome, int]:
     async with open_store(store_url(folder, name), create=False) as store:
         run = RunId(name)
         state, sources = await load_state(store, run), SourceReader(store)
-        count, course = 0, []
+        count, course = 0, list[Course]()
         baseline = state.header.baseline
         async for page in store.pages(run):
             for event in page:

@@ -12,9 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from dga2d.domains.clp3d.decoder import make_decoder
-from dga2d.domains.clp3d.generator import PROBLEMS, TYPES, generate
+from dga2d.domains.clp3d.generator import TYPES, generate
 from dga2d.domains.clp3d.reader import operator_environment
 from dga2d.domains.core.contract import State
+
+PROBLEMS = 100
+"""Of each class."""
 
 
 def packed_volume(br_class: int, number: int) -> int:

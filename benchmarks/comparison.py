@@ -20,6 +20,7 @@ from programs import Budget, Program, ProgramBench
 from dga2d.agents.ports import EvaluationRequest
 from dga2d.agents.spreading import spread
 from dga2d.domains.core.registry import get_domain
+from dga2d.events import InstanceKey
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.evaluator import open_evaluator
@@ -55,7 +56,7 @@ async def held_out(case: Case, seed: int, folder: Path, programs: Sequence[Progr
     kept = folder / f"{case.name}-held-out-{seed}.json"
     known: dict[str, float] = json.loads(kept.read_text()) if kept.exists() else {}
     problem = open_family(case.domain, case.data, case.family)
-    keys = spread([ref.key for ref in problem.splits.test], n)
+    keys = spread([InstanceKey(ref.key) for ref in problem.splits.test], n)
     distinct = {program.name: program for program in programs}
     owed = [
         (name, key, budget)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -43,11 +44,11 @@ def main() -> None:
             state = chosen.random_state(instance, 0)
             decode = chosen.domain.decoder(chosen.domain.environment(instance))
             assert decode(state) == chosen.plain_score(instance, state)
-            calls = max(1, round(LEAST_S / seconds(lambda d=decode, s=state: d(s), 3)))
+            calls = max(1, round(LEAST_S / seconds(partial(decode, state), 3)))
             compiled, plain = [], []
             for _ in range(ROUNDS):
-                compiled.append(seconds(lambda d=decode, s=state: d(s), calls))
-                plain.append(seconds(lambda c=chosen, i=instance, s=state: c.plain_score(i, s), 1))
+                compiled.append(seconds(partial(decode, state), calls))
+                plain.append(seconds(partial(chosen.plain_score, instance, state), 1))
             fast, slow = 1e6 * median(compiled), 1e6 * median(plain)
             row = f"{specimen} | {state.sequence.size} | {fast:.1f} | {slow:,.0f} | {slow / fast:.0f}"
             print(f"| {row} |", flush=True)

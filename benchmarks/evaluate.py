@@ -93,37 +93,7 @@ for _ in range(int(sys.argv[1])):
     times.append(time.perf_counter() - start)
 print(*times)
 """
-
-WARM_FLOOR = """
-import gc, os, sys, time
-from pathlib import Path
-from dga2d.runtime.evaluation import memory_image
-memory_image.import_numba()
-from dga2d.runtime.evaluation import child, numba_cache, serving, wire
-from dga2d.runtime.evaluation.decoders import load_make_decoder
-numba_cache.cache_implementations()
-child.seed_compiled_code(0)
-given = wire.decode(Path(sys.argv[2]).read_bytes())
-make_decoder = load_make_decoder(given["decoder"])
-serving.Decoding(make_decoder, given["instance"])
-numba_cache.use_memory()
-memory_image.settle()
-times = []
-for _ in range(int(sys.argv[1])):
-    start = time.perf_counter()
-    reader, writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        programs = [child.Program.from_message(given["program"])]
-        order, instance = child.Order(1, 100, "work", (1,), (), (), False, 1.0), given["instance"]
-        os.write(writer, child.evaluate(order, programs, time.perf_counter, lambda: instance, make_decoder))
-        os._exit(0)
-    os.close(writer)
-    while os.read(reader, 1 << 16): pass
-    os.close(reader); os.waitpid(pid, 0)
-    times.append(time.perf_counter() - start)
-print(*times)
-"""
+WARM_FORK = Path(__file__).parent / "warm_fork.py"
 
 
 def warm_floor(repeats: int, folder: Path) -> list[float]:
@@ -133,12 +103,11 @@ def warm_floor(repeats: int, folder: Path) -> list[float]:
 
     domain, (program,) = get_domain("tsp"), trivial_task("floor").steps
     text = {"operator": program.operator, "path": "/dga2d/impl_floor.py", "source": program.source}
-    fields = {"decoder": decoder_address("tsp", None), "program": wire.encode(text)}
+    instance = wire.encode(domain.environment(domain.smoke_instance()))
+    decoder = decoder_address("tsp", None)
     given = folder / "floor"
-    given.write_bytes(
-        wire.encode({**fields, "instance": wire.encode(domain.environment(domain.smoke_instance()))})
-    )
-    return in_a_script(WARM_FLOOR, repeats, str(given))
+    given.write_bytes(wire.encode({"decoder": decoder, "program": wire.encode(text), "instance": instance}))
+    return in_a_process([str(WARM_FORK), str(repeats), str(given)])
 
 
 def timed(action: Callable[[], object], repeats: int) -> list[float]:
@@ -163,8 +132,12 @@ def summary(times: Sequence[float]) -> Figures:
 
 def in_a_script(script: str, repeats: int, *arguments: str) -> list[float]:
     """Milliseconds that a script of this file measured in a process of its own."""
-    command = [sys.executable, "-c", script, str(repeats), *arguments]
-    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    return in_a_process(["-c", script, str(repeats), *arguments])
+
+
+def in_a_process(arguments: Sequence[str]) -> list[float]:
+    """Milliseconds that Python measured and printed in seconds."""
+    out = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
     return [1000 * float(word) for word in out.stdout.split()]
 
 

@@ -31,6 +31,7 @@ import torch
 from numba import njit
 from torch import Tensor, nn
 
+from dga2d.domains.clp3d.decoder import make_decoder
 from dga2d.domains.core.contract import Instance, InstanceRef, normalised_gap
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.registry import get_domain
@@ -163,8 +164,7 @@ def random_cost(name: str, settings: Any) -> float:
     environments = bpp_drl._environments(settings.size, bpp_drl.VALIDATION_INSTANCES, seed)
     orders = torch.rand(len(environments), 1, settings.size, generator=rng).argsort(2)
     rates = [
-        bpp_drl.fill_rates(bpp_drl.make_decoder(e), order)[0]
-        for e, order in zip(environments, orders, strict=True)
+        bpp_drl.fill_rates(make_decoder(e), order)[0] for e, order in zip(environments, orders, strict=True)
     ]
     return 100.0 - statistics.fmean(rates)
 

@@ -28,8 +28,8 @@ def drafts(count: int, start: int = 0) -> list[Draft]:
 def _aggregate_type() -> Any:
     from eventsourcing.domain import Aggregate, event
 
-    class Bench(Aggregate):
-        @event("Evaluated")
+    class Bench(Aggregate):  # type: ignore[misc]
+        @event("Evaluated")  # type: ignore[untyped-decorator]
         def evaluate(self, body: dict[str, Any]) -> None:
             self.last = body
 

@@ -24,7 +24,7 @@ from dga2d.domains.control.plants import ANGLES, DT, INPUT_WEIGHT, LARGEST, STEP
 from dga2d.domains.control.verifier import score
 from dga2d.domains.core import library as libraries
 from dga2d.domains.core.contract import Instance, PipelineStep
-from dga2d.domains.core.oracle import with_record
+from dga2d.domains.core.oracle import oracle_data, with_record
 from dga2d.domains.execution import execute, load_implementation
 from dga2d.runtime.user_files import cache_dir
 
@@ -134,7 +134,7 @@ def pid(seen: Situation, numbers: Vector) -> Vector:
     n = len(seen.error)
     kp, ki, kd, wind = numbers
     wanted = kp * seen.error[n // 2 - 1] + ki * np.clip(seen.integral, -wind, wind) + kd * seen.error[-1]
-    return -np.sign(seen.push) * wanted
+    return np.asarray(-np.sign(seen.push) * wanted)
 
 
 def smc(seen: Situation, numbers: Vector) -> Vector:
@@ -142,14 +142,16 @@ def smc(seen: Situation, numbers: Vector) -> Vector:
     slope, reach, layer, equivalent = numbers
     s = seen.error[-1] + slope * seen.error[n // 2 - 1]
     hold = -(seen.still + slope * seen.error[-1]) / seen.push
-    return equivalent * hold - np.sign(seen.push) * reach * seen.bound * np.clip(s / layer, -1.0, 1.0)
+    return np.asarray(
+        equivalent * hold - np.sign(seen.push) * reach * seen.bound * np.clip(s / layer, -1.0, 1.0)
+    )
 
 
 def bang_bang(seen: Situation, numbers: Vector) -> Vector:
     """Switch on the time-optimal curve, without a dead zone, as the paper's figures say."""
     e, v = seen.error[len(seen.error) // 2 - 1], seen.error[-1]
     curve = e + numbers[0] * v * np.abs(v) / (2.0 * seen.bound * abs(seen.push))
-    return -np.sign(seen.push) * seen.bound * np.sign(curve)
+    return np.asarray(-np.sign(seen.push) * seen.bound * np.sign(curve))
 
 
 def energy(seen: Situation, numbers: Vector) -> Vector:
@@ -157,7 +159,7 @@ def energy(seen: Situation, numbers: Vector) -> Vector:
     pump, spring, damping, near = numbers
     x = seen.error
     if seen.model == "linear":
-        return -(spring * x[0] + damping * x[1])
+        return np.asarray(-(spring * x[0] + damping * x[1]))
     if seen.model == "pendulum":
         m, length, g = seen.nominal
         total = 0.5 * x[1] ** 2 + g / length * (np.cos(x[0]) - 1.0)
@@ -211,7 +213,9 @@ def classical(system: str, law: Law, ranges: Sequence[tuple[float, float]]) -> V
 
 def of_pipeline(steps: Sequence[PipelineStep], instance: Instance, cache: Path) -> float:
     """Return what an episode under a pipeline of the library costs, run in this process."""
-    environment, oracle = DOMAIN.environment(instance), make_oracle(DOMAIN.oracle_data(instance))
+    made_of = oracle_data(DOMAIN, instance)
+    assert made_of is not None  # a controller asks for the plant's state
+    environment, oracle = DOMAIN.environment(instance), make_oracle(made_of)
     runs = [load_implementation(step.implementation, cache) for step in steps]
     budget, rng = Budget(STEPS, "work", len(runs)), np.random.default_rng(0)
     try:

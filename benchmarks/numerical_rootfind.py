@@ -56,7 +56,7 @@ class Failed(Exception):
 def value(ask: Ask, x: Any) -> Vector:
     """Return f at one point."""
     row = np.concatenate([[0.0], np.reshape(x, -1)])
-    return ask(row[None])[0]
+    return np.asarray(ask(row[None])[0])
 
 
 def derivatives(ask: Ask, x: float, order: int) -> list[float]:

@@ -32,7 +32,6 @@ import anyio
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import races
-import tests.agents.simulation as simulated
 from tests.agents.memory_log import MemoryLog
 from tests.agents.outside_world import Fails, HashEvaluator
 from tests.agents.simulation import SMALL, Simulation
@@ -114,7 +113,7 @@ async def timed(server: Server, behaviour: str, options: argparse.Namespace, lag
     log = MemoryLog(settings.llm_calls)
     async with open_models(settings, "", OutageRecorder()) as model:
         began = time.perf_counter()
-        await Simulation(settings, model=model).process(log, log)
+        await Simulation(settings, model=model, evaluator=SleepingEvaluator).process(log, log)
         wall_s = time.perf_counter() - began
     state = fold_all(log.events)
     print(f"{behaviour}, lag {lag}: {wall_s:.1f} s, {state.ledger.used} calls", file=sys.stderr, flush=True)
@@ -123,7 +122,6 @@ async def timed(server: Server, behaviour: str, options: argparse.Namespace, lag
 
 def times(options: argparse.Namespace) -> None:
     """Print what each lag hides."""
-    simulated.HashEvaluator = SleepingEvaluator  # type: ignore[misc]
     SleepingEvaluator.seconds = options.evaluation
     with serving({"late": after(options.answer), "soon": after(0.0)}) as server:
         late = anyio.run(timed, server, "late", options, 0)
@@ -161,7 +159,6 @@ def row(options: argparse.Namespace, lag: int, run: Timed, alone_s: float, waiti
 
 def quality(options: argparse.Namespace) -> None:
     """Print what runs with each lag come to when they ask for equally many generations."""
-    simulated.HashEvaluator = races.PlantedEvaluator  # type: ignore[misc, assignment]
     print(
         "| lag | seeds | evaluations | loss gone, %: champion (95 %) | more than lag 0 | checkpoint | more |"
     )

@@ -16,11 +16,12 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page, Response, sync_playwright
+from playwright.sync_api import Browser, Page, Response, ViewportSize, sync_playwright
 
 ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage")
 SETTLED_MS = 3000
-WIDE, NARROW = {"width": 1440, "height": 900}, {"width": 390, "height": 800}
+WIDE: ViewportSize = {"width": 1440, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 800}
 SERIOUS = ("critical", "serious")
 FAULTS = f"""async () => (await axe.run()).violations
     .filter((found) => {list(SERIOUS)}.includes(found.impact))

@@ -19,7 +19,6 @@ plus the parameters themselves, so that neither the interpreter nor the construc
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import os
 import statistics
@@ -84,11 +83,11 @@ def make_model(shape: str) -> tuple[Any, Any]:
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast, Qwen2Config
 
-    from dga2d.agents.policy.embedded import code_tokenizer, random_model, small_qwen2_config
+    from dga2d.agents.policy.loading import code_tokenizer, random_model, small_qwen2_config
 
     if shape == "embedded":
-        tokenizer = code_tokenizer()
-        return random_model(small_qwen2_config(len(tokenizer)), 1), tokenizer
+        codes = code_tokenizer()
+        return random_model(small_qwen2_config(len(codes)), 1), codes
     pairs = ["".join((a, b)) for a in "ABCDEFGHIJKLMNOP" for b in "ABCDEFGHIJKLMNOP"]
     context = benchmark_context()
     words = [context.domain_summary, context.instance_summary, *context.titles, *context.titles.values()]
@@ -307,9 +306,17 @@ def accelerated(shape: str, repetitions: int, is_cold: bool) -> None:
     walks = [walk.operators for walk in sampled]
     for device, dtype in ACCELERATED:
         subject = Ours(*make_model(shape), PolicySettings(device=device, dtype=dtype))
-        sampling = timed(functools.partial(subject.sample, context), repetitions, is_cold)
-        updating = timed(lambda _, one=subject: one.update(context, walks), repetitions, is_cold)
-        print(f"| {device} | {dtype} | {sampling[0]:.3f} | {updating[0]:.3f} |", flush=True)
+        sampling, updating = stages(subject, context, walks, repetitions, is_cold)
+        print(f"| {device} | {dtype} | {sampling:.3f} | {updating:.3f} |", flush=True)
+
+
+def stages(
+    subject: Ours, context: PolicyContext, walks: Sequence[Walk], repetitions: int, is_cold: bool
+) -> tuple[float, float]:
+    """Median wall-clock seconds of sampling and of an update."""
+    sampling = timed(lambda repetition: subject.sample(context, repetition), repetitions, is_cold)
+    updating = timed(lambda _: subject.update(context, walks), repetitions, is_cold)
+    return sampling[0], updating[0]
 
 
 def main() -> None:

@@ -31,7 +31,6 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import tests.agents.simulation as simulated
 from independent import without_constants
 from tests.agents.memory_log import MemoryLog
 from tests.agents.outside_world import Fails
@@ -176,6 +175,7 @@ def evolve(rules: Mapping[str, Any], seed: int, generations: int) -> tuple[float
         order=seed,
         operators=operators,
         baseline=("giffler_thompson", "critical_block_annealing"),
+        evaluator=PlantedEvaluator,
     )
     planted = Planted(random.Random(seed).randrange(10**9))
     state, log = run.run()
@@ -209,7 +209,6 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=8)
     parser.add_argument("--rules", nargs="+", choices=list(RULES), default=list(RULES))
     options = parser.parse_args()
-    simulated.HashEvaluator = PlantedEvaluator  # type: ignore[misc, assignment]
     print("| rules | evaluations | loss gone, %: champion (95 %) | checkpoint | kept the baseline |")
     print("|---|--:|---|---|--:|")
     for name in options.rules:

@@ -45,7 +45,7 @@ Gaps = NDArray[np.float64]
 """In percent, of shape `(streams, instances)`."""
 
 
-def held_out(*runs: RunState) -> list[InstanceKey]:
+def held_out(*runs: RunState) -> Sequence[InstanceKey]:
     """Return what one of the runs held out and none has seen, sorted."""
     splits = [run.header.splits for run in runs]
     seen = {entry.key for split in splits for entry in (*split.train, *split.validation)}
@@ -95,11 +95,11 @@ async def solve_all(
     return gaps
 
 
-def instances_of(state: RunState, problem: Problem, options: argparse.Namespace) -> list[InstanceKey]:
+def instances_of(state: RunState, problem: Problem, options: argparse.Namespace) -> Sequence[InstanceKey]:
     """Return the instances on which a run's programs are compared."""
     splits = state.header.splits
     seen = {entry.key for entry in (*splits.train, *splits.validation)}
-    known = {ref.key: ref.group for part in problem.splits for ref in part}
+    known = {InstanceKey(ref.key): ref.group for part in problem.splits for ref in part}
     keys = [key for key in held_out(state) if key in known]
     if options.published is not None:
         more = {key for key, group in known.items() if fnmatchcase(group, options.published)}

@@ -65,6 +65,7 @@ async def read_edits(store: EventStore, run: RunId) -> Edits:
                 payload, ImplementationProposed | ImplementationMeasured
             ):
                 basis = generation.basis
+                assert basis is not None  # what is proposed and measured has one
                 if isinstance(payload, ImplementationProposed):
                     parents[payload.slot] = payload.parent
                 if payload.slot < basis.asking_slots and basis.turns > 1:
