@@ -7,6 +7,7 @@ follows from the figures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,7 +19,7 @@ from dga2d.domains.core.contract import Implementation
 from dga2d.events import Draft, ImplementationId, InstanceKey
 from dga2d.events.payloads import Step, WorkRateMeasured, WorkRatePoint
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.state.work_rates import BASELINE, RESOLUTION_S
+from dga2d.replay.state.work_rates import BASELINE, RESOLUTION_S, is_measurable
 from dga2d.replay.streams import spawn_key
 
 GRACE_S = 0.5
@@ -34,6 +35,8 @@ _LIMIT_S = 2.0
 _COMPILING_LIMIT_S = 30.0
 """The same where the first one compiled something."""
 _TRIES = 5
+_OTHERS = 12
+"""Instances of about the same size that stand in for one that the safe baseline solves at once, at most."""
 _IDLE = 8.0
 """Times its slowest speed, beside the baseline's on each size, from which code is taken to idle."""
 _MORE, _LESS = 8.0, 1.0 / 16.0
@@ -157,7 +160,23 @@ def without_idling(state: RunState, points: Sequence[WorkRatePoint]) -> tuple[Wo
             return True
         return speeds[size] <= _IDLE * slowest and (size in sound or speeds[size] * _IDLE >= slowest)
 
-    return tuple(p if is_told(p.size) else p.model_copy(update={"work": 0, "cpu_s": 0.0}) for p in points)
+    return tuple(point if is_told(point.size) else _nothing_at(point) for point in points)
+
+
+def _nothing_at(point: WorkRatePoint) -> WorkRatePoint:
+    return point.model_copy(update={"work": 0, "cpu_s": 0.0})
+
+
+def without_short_calls(points: Sequence[WorkRatePoint]) -> tuple[WorkRatePoint, ...]:
+    """Return the safe baseline's `points` with those set to nothing that were too short and at which, beside
+    the others, a unit took so long that it must have borne what every call costs."""
+    sound = [point.work / point.cpu_s for point in points if point.work > 0 and point.cpu_s >= _ENOUGH_S]
+    slowest = min(sound, default=0.0)
+
+    def is_told(point: WorkRatePoint) -> bool:
+        return point.cpu_s >= _ENOUGH_S or _IDLE * point.work >= slowest * point.cpu_s
+
+    return tuple(point if is_told(point) else _nothing_at(point) for point in points)
 
 
 def not_overcharged(state: RunState, point: WorkRatePoint) -> WorkRatePoint:
@@ -189,12 +208,48 @@ class RateMeter:
         code, is no part of the price of a unit. Nor is compilation, during which the clock of positions
         stands still. The work is chosen such that it takes about a tenth of a second: less where the code
         counts little for what it does, more where it counts much.
+
+        The safe baseline's is the rate that all others refer to. Where its last position finds the instance
+        solved, others of about that size take its place; where no instance leaves it anything to do, the
+        position before it is measured.
         """
+        if name == BASELINE:
+            return await self._measure_baseline(state, steps)
         points = []
         for number, key in enumerate(self._calibration_instances(state)):
-            point = await self._measure_on(state, name, number, key, (*steps, steps[-1]))
+            point = await self._measure_on(state, name, number, key, steps)
             points.append(not_overcharged(state, point))
         return without_idling(state, points)
+
+    async def _measure_baseline(
+        self, state: RunState, steps: tuple[Implementation, ...]
+    ) -> tuple[WorkRatePoint, ...]:
+        points: list[WorkRatePoint] = []
+        for length in range(len(steps), 0, -1):
+            points = [
+                await self._measure_about(state, number, key, steps[:length])
+                for number, key in enumerate(self._calibration_instances(state))
+            ]
+            if any(map(is_measurable, points)):
+                break
+        best_last = sorted(points, key=lambda point: point.cpu_s)
+        told = sorted({point.size: point for point in best_last}.values(), key=lambda point: point.size)
+        return without_short_calls(told)
+
+    async def _measure_about(
+        self, state: RunState, number: int, key: InstanceKey, steps: tuple[Implementation, ...]
+    ) -> WorkRatePoint:
+        """Return the rate on `key`, or on the first instance of about its size that keeps the code busy."""
+        size = self._instances.size(key)
+        others = [entry.key for entry in state.header.splits.train if entry.key != key]
+        others.sort(key=lambda other: abs(math.log(self._instances.size(other) / size)))
+        found: list[WorkRatePoint] = []
+        for one in (key, *others[:_OTHERS]):
+            point = await self._measure_on(state, BASELINE, number, one, steps)
+            found.append(point)
+            if point.work > 0 and point.cpu_s >= _ENOUGH_S:
+                return point
+        return max(found, key=lambda point: (is_measurable(point), point.cpu_s, point.instance == key))
 
     async def _measure_on(
         self, state: RunState, name: str, number: int, key: InstanceKey, steps: tuple[Implementation, ...]
@@ -210,7 +265,7 @@ class RateMeter:
                 EvaluationRequest(
                     key=f"work-rate/{name}/{key}",
                     instance=self._instances.instance(key),
-                    steps=steps,
+                    steps=(*steps, steps[-1]),
                     seed=(state.header.seed, *spawn_key("rate", number)),
                     budget=amount,
                     cpu_limit_s=limit_s,
@@ -234,8 +289,12 @@ class RateMeter:
         return WorkRatePoint(instance=key, size=self._instances.size(key), work=work, cpu_s=cpu_s)
 
     def _calibration_instances(self, state: RunState) -> list[InstanceKey]:
-        """Return the smallest, the middle and the largest of some training instances, each size once."""
+        """Return those on which the safe baseline was measured; for itself the smallest, the middle and the
+        largest of some training instances, each size once."""
         keys = [entry.key for entry in state.header.splits.train]
+        chosen_before = [point.instance for point in state.work_rates.measured.get(BASELINE, ())]
+        if chosen_before and set(chosen_before) <= set(keys):  # rates of another run may name others
+            return chosen_before
         looked_at = [keys[i * len(keys) // _LOOKED_AT] for i in range(_LOOKED_AT)]
         by_size = {self._instances.size(key): key for key in reversed(looked_at)}
         sizes = sorted(by_size)

@@ -17,11 +17,9 @@ from one_family import open_family
 from pairing import Gain, gain_of, is_beaten
 from programs import Budget, Program, ProgramBench
 
-from dga2d.agents.ports import EvaluationRequest
 from dga2d.agents.spreading import spread
 from dga2d.domains.core.registry import get_domain
 from dga2d.events import InstanceKey
-from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.evaluator import open_evaluator
 
@@ -33,19 +31,6 @@ KINDS = ("new code", "unused code", "constants", "walk", "baseline")
 has not, which a proposer may know; with other constants; another walk; the start."""
 Gaps = Mapping[str, Mapping[Budget, list[float]]]
 """By program and budget, one for each instance, in percent."""
-
-
-async def work_per_second(domain: str, family: str, data: Path | None, library: str) -> float:
-    """Return the work units that the library's baseline does in a second of processor time."""
-    problem = open_family(domain, data, family)
-    steps = problem.domain.basic_baseline() if library == "basic" else problem.domain.safe_baseline()
-    keys = sorted((ref.key for ref in problem.splits.train), key=problem.size)
-    settings = RunSettings(time_limit=1.0, evaluators=1)
-    parts = tuple(step.implementation for step in steps)
-    async with open_evaluator(domain, settings) as pool:
-        request = EvaluationRequest("work", problem.instance(keys[len(keys) // 2]), parts, (0, 0))
-        reply = await pool.evaluate(request)
-    return reply.work / reply.cpu_s
 
 
 async def held_out(case: Case, seed: int, folder: Path, programs: Sequence[Program], n: int) -> Gaps:

@@ -33,8 +33,8 @@ from pathlib import Path
 from statistics import fmean, median
 
 import anyio
-from arms import ARMS, Case
-from comparison import BUDGETS, Comparison, work_per_second
+from arms import ARMS, Case, work_per_second
+from comparison import BUDGETS, Comparison
 from pairing import ratio_of_means
 
 from dga2d.domains.core.registry import domain_names

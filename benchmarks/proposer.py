@@ -18,7 +18,7 @@ from statistics import fmean
 
 import anyio
 import numpy as np
-from comparison import work_per_second
+from arms import work_per_second
 from independent import gaps_of, proposals, starting_state
 from one_family import open_family
 from pairing import gain_of

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 import anyio
 import numpy as np
-from comparison import FAILED, work_per_second
+from arms import work_per_second
+from comparison import FAILED
 from independent import gaps_of, starting_state
 from one_family import open_family
 from pairing import gain_of

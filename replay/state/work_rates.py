@@ -72,7 +72,7 @@ class WorkRates:
 
     def with_reference(self, points: Sequence[WorkRatePoint], seq: int) -> WorkRates:
         """Return a copy in which the safe baseline was measured by the event `seq`."""
-        rates = [RatePoint(p.size, p.work / p.cpu_s) for p in _measurable(points)]
+        rates = [RatePoint(p.size, p.work / p.cpu_s) for p in points if is_measurable(p)]
         measured = self.measured if BASELINE in self.measured else self.measured.set(BASELINE, tuple(points))
         return WorkRates(tuple(sorted(rates)), seq, self.scales, measured)
 
@@ -81,8 +81,8 @@ class WorkRates:
         reference = [(p.size, p.rate) for p in self.reference]
         scales = [
             ScalePoint(p.size, _interpolate(reference, p.size) * p.cpu_s / p.work)
-            for p in _measurable(points)
-            if reference
+            for p in points
+            if reference and is_measurable(p)
         ]
         return WorkRates(
             self.reference,
@@ -92,8 +92,9 @@ class WorkRates:
         )
 
 
-def _measurable(points: Sequence[WorkRatePoint]) -> list[WorkRatePoint]:
-    return [p for p in points if p.work > 0 and p.cpu_s >= RESOLUTION_S]
+def is_measurable(point: WorkRatePoint) -> bool:
+    """Return whether a rate can be taken from a measurement."""
+    return point.work > 0 and point.cpu_s >= RESOLUTION_S
 
 
 def _interpolate(points: Sequence[tuple[int, float]], size: int) -> float:

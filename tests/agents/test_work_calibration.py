@@ -13,12 +13,19 @@ from tests.agents.outside_world import HashEvaluator, Instances
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.agents.work_calibration import GRACE_S, RateMeter, not_overcharged, without_idling
+from dga2d.agents.work_calibration import (
+    GRACE_S,
+    RateMeter,
+    not_overcharged,
+    without_idling,
+    without_short_calls,
+)
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import Draft, ImplementationId, InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DecisionMismatchError, InvariantError
 from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.work_rates import RESOLUTION_S, WorkRates
 
 Recorder = Callable[[int, Draft], RecordedEvent]
@@ -293,3 +300,81 @@ def test_compilation_is_no_part_of_the_price_of_a_unit(simulation: Simulation) -
     points = anyio.run(RateMeter(evaluator, instances).measure, state, "climb", (code,))
     assert [point.cpu_s / point.work for point in points] == pytest.approx([1e-6] * 3)
     assert evaluator.limits == [2.0, 30.0] * 3
+
+
+class SolvingEvaluator:
+    """Code works for a microsecond a unit, unless it finds the instance solved; then it charges nothing."""
+
+    def __init__(self, busy: Callable[[str, str], bool]) -> None:
+        self.busy = busy
+        """By operator and instance."""
+        self.asked: list[str] = []
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        key = request.key.rpartition("work-rate/")[2].partition("/")[2]
+        self.asked.append(key)
+        share = round((request.budget or 0) / len(request.steps))
+        works = [share if self.busy(step.operator, key) else 0 for step in request.steps]
+        trace = tuple(
+            p.PositionTrace(score_before=1.0, score_after=1.0, elapsed_s=1e-6 * work + 1e-5, work=work)
+            for work in works
+        )
+        spent_s = sum(position.elapsed_s for position in trace)
+        return EvaluationReply(1.0, None, "", spent_s, sum(works), trace, None, cpu_s=spent_s)
+
+
+def fresh_state(simulation: Simulation) -> tuple[RunState, Instances]:
+    state = replace(fold_all(simulation.changed(work=1_000_000).run()[1].events), work_rates=WorkRates())
+    return state, Instances([entry.key for entry in state.header.splits.train])
+
+
+CLIMB, BUILD = (Implementation(OperatorName(name), "", "a test") for name in ("climb", "build"))
+
+
+def test_instances_that_the_baseline_solves_at_once_are_stood_in_for(simulation: Simulation) -> None:
+    state, instances = fresh_state(simulation)
+    keys = [entry.key for entry in state.header.splits.train]
+    usual = anyio.run(
+        RateMeter(SolvingEvaluator(lambda operator, key: True), instances).measure,
+        state,
+        "baseline",
+        (CLIMB,),
+    )
+    solved = {point.instance for point in usual}
+    assert solved < set(keys)
+    evaluator = SolvingEvaluator(lambda operator, key: key not in solved)
+    points = anyio.run(RateMeter(evaluator, instances).measure, state, "baseline", (BUILD, CLIMB))
+    assert points
+    assert not {point.instance for point in points} & solved
+    assert all(point.cpu_s / point.work == pytest.approx(1e-6, rel=0.01) for point in points)
+    known = replace(state, work_rates=WorkRates().with_reference(points, 1))
+    evaluator.asked.clear()
+    anyio.run(RateMeter(evaluator, instances).measure, known, "climb", (CLIMB,))
+    assert dict.fromkeys(evaluator.asked) == dict.fromkeys(point.instance for point in points)
+
+
+def test_a_last_position_that_has_nothing_to_do_leaves_the_one_before_to_be_measured(
+    simulation: Simulation,
+) -> None:
+    state, instances = fresh_state(simulation)
+    evaluator = SolvingEvaluator(lambda operator, key: operator == "build")
+    points = anyio.run(RateMeter(evaluator, instances).measure, state, "baseline", (BUILD, CLIMB))
+    reference = WorkRates().with_reference(points, 1).reference
+    assert [rate.rate for rate in reference] == pytest.approx([1e6] * 3, rel=0.01)
+
+
+def test_where_nothing_works_nothing_is_measured(simulation: Simulation) -> None:
+    state, instances = fresh_state(simulation)
+    evaluator = SolvingEvaluator(lambda operator, key: False)
+    points = anyio.run(RateMeter(evaluator, instances).measure, state, "baseline", (BUILD, CLIMB))
+    assert WorkRates().with_reference(points, 1).reference == ()
+
+
+def test_a_single_unit_that_bears_the_price_of_a_call_is_no_rate() -> None:
+    """The baseline ends at once on the smallest instance; on the others it does 50,000 units a second."""
+    points = [
+        p.WorkRatePoint(instance=InstanceKey("a/b"), size=size, work=work, cpu_s=cpu_s)
+        for size, work, cpu_s in ((10, 1, 0.004), (20, 5000, 0.1), (40, 500, 0.01))
+    ]
+    assert [point.work for point in without_short_calls(points)] == [0, 5000, 500]
+    assert without_short_calls(points[:1]) == tuple(points[:1])  # nothing to tell by
