@@ -134,6 +134,18 @@ def _selection_view(state: RunState) -> dict[str, Any] | None:
     return None
 
 
+def unmeasured_work(state: RunState) -> str | None:
+    """Return what calibration lacks where the safe baseline had nothing to do; ``None`` if it has rates."""
+    rates = state.work_rates
+    if not rates.reference_seq or rates.reference:
+        return None
+    return (
+        "the safe baseline has nothing to do on the training instances that were tried: a unit of work "
+        "counts as the code says, without a limit of processor time, and there is no test in equal seconds; "
+        "harder instances or --time-limit make budgets comparable"
+    )
+
+
 def figure_text(view: Mapping[str, Any]) -> str:
     """Return ``gap_percent`` for people, with ``interval_percent`` and ``instances`` where they are known."""
     if view["gap_percent"] is None:

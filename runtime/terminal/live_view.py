@@ -15,7 +15,7 @@ from dga2d.runtime.inspection.call_views import rejections_view
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.validations import ValidationRecord
 from dga2d.runtime.inspection.verdict import achievement_of
-from dga2d.runtime.inspection.views import gap_of, test_label
+from dga2d.runtime.inspection.views import gap_of, test_label, unmeasured_work
 from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import calls_in_flight, clock, is_testing, phase, time_left_s, waits_for
 from dga2d.runtime.terminal.run_metrics import Measurements
@@ -49,6 +49,8 @@ def live_view(state: RunState, measured: Measurements) -> RenderableType:
     for index, (number, change) in enumerate(_last_changes(measured)):
         line = Text(f"{number:>4}  ", "dim", no_wrap=True, overflow="ellipsis")
         rows.add_row("edits" if index == 0 else "", line.append(printable(change), "not dim"))
+    if (sentence := unmeasured_work(state)) is not None:
+        rows.add_row(Text("work", "bold yellow"), Text(sentence, overflow="fold", no_wrap=False))
     sentence = rejections_view(state.ledger)["sentence"]
     if sentence is not None:
         rows.add_row(

@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from dga2d.events import RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.state.run_state import RunState
+from dga2d.replay.state.work_rates import BASELINE
 from dga2d.runtime.inspection.call_views import rejections_view
 from dga2d.runtime.inspection.measures import measure_of
-from dga2d.runtime.inspection.views import Failures, comparison_text, comparison_view, figure_text, gap_of
+from dga2d.runtime.inspection.views import (
+    Failures,
+    comparison_text,
+    comparison_view,
+    figure_text,
+    gap_of,
+    unmeasured_work,
+)
 from dga2d.runtime.terminal.output import printable
 from dga2d.runtime.terminal.phase import clock, phase, time_left_s
 from dga2d.runtime.terminal.run_metrics import RunMetrics, Workload
@@ -99,6 +107,9 @@ class ProgressLines:
         elif isinstance(payload, p.KernelReplaced):
             places = len(payload.replaced)
             self._line(f"  ^ kernel {payload.kernel}: {payload.factor:.2f} times as fast in {places} codes")
+        elif isinstance(payload, p.WorkRateMeasured) and payload.subject == BASELINE:
+            if (sentence := unmeasured_work(state)) is not None:
+                self._line(f"  ! {sentence}")
         elif isinstance(payload, p.CallsSuspended):
             self._line(f"  ! model calls wait: {payload.reason}")
         elif isinstance(payload, p.CallsResumed):

@@ -10,8 +10,10 @@ from immutables import Map
 from rich.console import Console
 from tests.runtime.run_states import HOSTILE, RUNNING, call, closed, evaluation, event
 
+from dga2d.events import InstanceKey
 from dga2d.events import payloads as p
 from dga2d.replay.state.ledger import Ledger
+from dga2d.replay.state.work_rates import WorkRates
 from dga2d.runtime.terminal.live_view import live_view
 from dga2d.runtime.terminal.progress import (
     LiveProgress,
@@ -125,6 +127,20 @@ def test_a_generation_in_which_everything_failed_says_why() -> None:
         )
         == 1
     )
+
+
+@pytest.mark.parametrize(("work", "is_said"), [(0, True), (1000, False)])
+def test_it_is_said_that_no_unit_of_work_could_be_measured(work: int, is_said: bool) -> None:
+    point = p.WorkRatePoint(instance=InstanceKey("g/0"), size=10, work=work, cpu_s=0.1)
+    measured = p.WorkRateMeasured(subject="baseline", process=1, source="measured", points=(point,))
+    state = replace(RUNNING, work_rates=WorkRates().with_reference(measured.points, 2))
+    stream = io.StringIO()
+    ProgressLines(stream)(state, event(measured))
+    screen = Console(file=io.StringIO(), width=80)
+    screen.print(live_view(state, Measurements()))
+    drawn = screen.file.getvalue()  # type: ignore[attr-defined]
+    for said in (stream.getvalue(), " ".join(drawn.replace("│", " ").split())):
+        assert ("the safe baseline has nothing to do" in said) is is_said
 
 
 def test_lines_escape_what_an_endpoint_says() -> None:
