@@ -16,6 +16,8 @@ import pytest
 # For NumPy's BLAS and torch, before they are loaded: where workers share the cores, their threads wait for
 # each other, and what takes half a second with one thread takes fifteen with two.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+if (published := os.environ.pop("DGA2D_DATA", None)) is not None:
+    os.environ["DGA2D_TEST_DATA"] = published  # for tests that read instances, not for programs they start
 
 from hypothesis import HealthCheck, settings
 from tests.fakes.postgres_server import PostgresServer, running_server

@@ -46,7 +46,7 @@ def data_dir(request: pytest.FixtureRequest) -> Path:
     """
     domain = request.path.parent.name
     root = Path(__file__).resolve().parents[2]
-    folder = Path(os.environ.get("DGA2D_DATA", root.parent / "shared" / "benchmarks"))
+    folder = Path(os.environ.get("DGA2D_TEST_DATA", root.parent / "shared" / "benchmarks"))
     if not (folder / domain).is_dir():
         pytest.skip(f"no published instances of {domain} below {folder} (set DGA2D_DATA)")
     return folder

@@ -248,7 +248,7 @@ def test_a_damaged_compressed_file_is_read_or_refused_in_words(
 def published(domain: str) -> list[Path]:
     """The three smallest published files of a domain; skips the test where there are none."""
     root = Path(__file__).resolve().parents[2]
-    home = Path(os.environ.get("DGA2D_DATA", root.parent / "shared" / "benchmarks"))
+    home = Path(os.environ.get("DGA2D_TEST_DATA", root.parent / "shared" / "benchmarks"))
     homes = [home, home.with_name("benchmarks-2")]
     found = [
         path
