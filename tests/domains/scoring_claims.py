@@ -168,7 +168,8 @@ class SequenceScoring:
         for k in range(10):
             state = self.specimen.random_state(instance, seed + k)
             if k % 3 == 1:
-                state.sequence[k] = (state.sequence[k] + 1) % (state.sequence.max() + 1)
+                changed = k % state.sequence.size
+                state.sequence[changed] = (state.sequence[changed] + 1) % (state.sequence.max() + 1)
             assert decode(state) == self.specimen.plain_score(instance, state)
 
     def test_decoding_allocates_no_arrays(self) -> None:
