@@ -167,6 +167,11 @@ def _nothing_at(point: WorkRatePoint) -> WorkRatePoint:
     return point.model_copy(update={"work": 0, "cpu_s": 0.0})
 
 
+def _has_ended(point: WorkRatePoint) -> bool:
+    """Return whether the code ended by itself: where it failed or took too long there is no time at all."""
+    return point.cpu_s > 0.0
+
+
 def without_short_calls(points: Sequence[WorkRatePoint]) -> tuple[WorkRatePoint, ...]:
     """Return the safe baseline's `points` with those set to nothing that were too short and at which, beside
     the others, a unit took so long that it must have borne what every call costs."""
@@ -230,7 +235,7 @@ class RateMeter:
                 await self._measure_about(state, number, key, steps[:length])
                 for number, key in enumerate(self._calibration_instances(state))
             ]
-            if any(map(is_measurable, points)):
+            if any(map(is_measurable, points)) or not all(map(_has_ended, points)):
                 break
         best_last = sorted(points, key=lambda point: point.cpu_s)
         told = sorted({point.size: point for point in best_last}.values(), key=lambda point: point.size)
@@ -239,7 +244,10 @@ class RateMeter:
     async def _measure_about(
         self, state: RunState, number: int, key: InstanceKey, steps: tuple[Implementation, ...]
     ) -> WorkRatePoint:
-        """Return the rate on `key`, or on the first instance of about its size that keeps the code busy."""
+        """Return the rate on `key`, or on the first instance of about its size that keeps the code busy.
+
+        Code that fails or takes too long would do so on the others as well: none is tried then.
+        """
         size = self._instances.size(key)
         others = [entry.key for entry in state.header.splits.train if entry.key != key]
         others.sort(key=lambda other: abs(math.log(self._instances.size(other) / size)))
@@ -249,6 +257,8 @@ class RateMeter:
             found.append(point)
             if point.work > 0 and point.cpu_s >= _ENOUGH_S:
                 return point
+            if not _has_ended(point):
+                break
         return max(found, key=lambda point: (is_measurable(point), point.cpu_s, point.instance == key))
 
     async def _measure_on(

@@ -135,14 +135,14 @@ def _selection_view(state: RunState) -> dict[str, Any] | None:
 
 
 def unmeasured_work(state: RunState) -> str | None:
-    """Return what calibration lacks where the safe baseline had nothing to do; ``None`` if it has rates."""
+    """Return what a run lacks whose safe baseline could not be measured; ``None`` if it has rates."""
     rates = state.work_rates
     if not rates.reference_seq or rates.reference:
         return None
     return (
-        "the safe baseline has nothing to do on the training instances that were tried: a unit of work "
-        "counts as the code says, without a limit of processor time, and there is no test in equal seconds; "
-        "harder instances or --time-limit make budgets comparable"
+        "the safe baseline has nothing to do, or fails, on the training instances that were tried: "
+        "a unit of work counts as the code says, without a limit of processor time, and there is no test "
+        "in equal seconds; other instances or --time-limit make budgets comparable"
     )
 
 

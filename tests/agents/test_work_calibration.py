@@ -378,3 +378,24 @@ def test_a_single_unit_that_bears_the_price_of_a_call_is_no_rate() -> None:
     ]
     assert [point.work for point in without_short_calls(points)] == [0, 5000, 500]
     assert without_short_calls(points[:1]) == tuple(points[:1])  # nothing to tell by
+
+
+class SlowEvaluator:
+    """Whatever it runs takes too long."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        self.asked += 1
+        return EvaluationReply(None, "timeout", "too much", 2.0, 0, (), None, 2.0)
+
+
+def test_a_baseline_that_takes_too_long_is_not_tried_on_one_instance_after_another(
+    simulation: Simulation,
+) -> None:
+    state, instances = fresh_state(simulation)
+    evaluator = SlowEvaluator()
+    points = anyio.run(RateMeter(evaluator, instances).measure, state, "baseline", (BUILD, CLIMB))
+    assert WorkRates().with_reference(points, 1).reference == ()
+    assert evaluator.asked == 5 * 3  # each time with less work, on three instances
