@@ -9,8 +9,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import llvmlite.binding  # type: ignore[import-untyped]
 import numba
-from numba.core import caching, event
+from numba.core import caching, codegen, event
 from numba.core.dispatcher import Dispatcher
 
 FILE_PREFIX = "impl_"
@@ -101,6 +102,48 @@ def shorten_slice_errors() -> None:
             template._overload_func = staticmethod(plain)
 
 
+def link_late() -> None:
+    """Let machine code be loaded without the intermediate code that lies beside it.
+
+    What is compiled later may link that code, and numba parses it whenever it loads a function, which takes
+    most of the time of loading. Here it is parsed when it is linked; the names it defines, which numba needs
+    at once, lie beside it in what is kept from now on. What was kept before is loaded as ever.
+    """
+    library: Any = codegen.JITCodeLibrary
+    serialize, unserialize = library.serialize_using_object_code, library._unserialize
+    module_for_linking = library._get_module_for_linking
+
+    def serialize_with_names(self: Any) -> tuple[str, str, Any]:
+        name, kind, data = serialize(self)
+        module = module_for_linking(self)
+        defined = [
+            value.name for value in (*module.functions, *module.global_variables) if not value.is_declaration
+        ]
+        return name, kind, (*data, defined)
+
+    def unserialize_unparsed(cls: Any, generator: Any, state: tuple[str, str, Any]) -> Any:
+        name, _, data = state
+        if len(data) != 3:
+            return unserialize(generator, state)
+        loaded = generator.create_library(name)
+        machine_code, loaded._unparsed, defined = data
+        loaded.enable_object_caching()
+        loaded._set_compiled_object(machine_code)
+        loaded._finalize_final_module()
+        generator._engine._defined_symbols.update(defined)
+        return loaded
+
+    def parsed_for_linking(self: Any) -> Any:
+        unparsed = self.__dict__.pop("_unparsed", None)
+        if unparsed is not None:
+            self._shared_module = llvmlite.binding.parse_bitcode(unparsed)
+        return module_for_linking(self)
+
+    library.serialize_using_object_code = serialize_with_names
+    library._unserialize = classmethod(unserialize_unparsed)
+    library._get_module_for_linking = parsed_for_linking
+
+
 def _is_implementation(path: str) -> bool:
     return os.path.basename(path).startswith(FILE_PREFIX)
 
@@ -186,13 +229,13 @@ def _note_entry(function: Dispatcher, signature: object) -> None:
 
 def platform() -> str:
     """Return what machine code depends on besides its source: processor and versions, as text."""
-    import llvmlite  # type: ignore[import-untyped]
+    import llvmlite
     import numpy
     from numba.core.registry import cpu_target
 
     magic = cpu_target.target_context.codegen().magic_tuple()
     versions = (sys.version, numba.__version__, llvmlite.__version__, numpy.__version__)
-    return repr((magic, versions, _ENTRIES))  # older code has none
+    return repr((magic, versions, _ENTRIES, "names"))  # older code has neither
 
 
 class CompilerClock(event.Listener):

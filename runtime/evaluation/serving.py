@@ -300,6 +300,7 @@ def start(channel: Channel, refusal: str | None) -> Zygote:
         smoke = configuration["smoke"], make_oracle, configuration["smoke_oracle"]
         decoding = Decoding(make_decoder, *smoke)
     numba_cache.use_memory()
+    numba_cache.link_late()
     for name in _FOLDERS_NAMED:
         os.environ.pop(name, None)
     memory_image.settle()

@@ -17,6 +17,7 @@ from dga2d.runtime.evaluation import numba_cache
 
 numba_cache.cache_implementations()
 numba_cache.use_memory()
+numba_cache.link_late()
 numba_cache.CompilerClock(lambda begins: None).watch()
 PATH = "/dga2d/impl_0.py"
 TEXT = """
@@ -33,6 +34,11 @@ def outer(n):
 @numba.njit(cache=False)
 def uncached(n):
     return n
+"""
+LINKING = TEXT + """
+@numba.njit
+def third(n):
+    return 3 * inner(n)
 """
 files = {}
 
@@ -51,8 +57,12 @@ values = [first["outer"](2), first["outer"](2.0), first["uncached"](1)]
 again, loaded = imported(TEXT)
 values += [again["outer"](2), again["outer"](2.0), again["uncached"](1)]
 hits = sum(again["outer"].stats.cache_hits.values())
+late, _ = imported(LINKING)
+linked = late["third"](2)
+compiled = [*late["outer"].overloads.values(), *late["inner"].overloads.values()]
+unparsed = ["_unparsed" in vars(function.library) for function in compiled]
 _, changed = imported(TEXT.replace("2 * inner", "n + inner"))
-print(json.dumps([before, loaded, changed, values, hits]))
+print(json.dumps([before, loaded, changed, values, hits, linked, unparsed]))
 '''
 
 
@@ -60,9 +70,10 @@ print(json.dumps([before, loaded, changed, values, hits]))
 def test_what_python_calls_is_loaded_at_import_unless_it_would_be_compiled(tmp_path: Path) -> None:
     command, environment = [sys.executable, "-P", "-c", SCRIPT], zygote_environment(tmp_path)
     out = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-    before, loaded, changed, values, hits = json.loads(out)
+    before, loaded, changed, values, hits, linked, unparsed = json.loads(out)
     nothing = {"inner": 0, "outer": 0, "uncached": 0}
     assert before == changed == nothing
     assert loaded == {**nothing, "outer": 2}
     assert values == [6, 6.0, 1] * 2
     assert hits == 2
+    assert (linked, unparsed) == (9, [True, True, False])  # only what `third` links was parsed
