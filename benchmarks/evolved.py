@@ -99,17 +99,21 @@ def efficiency_table(comparisons: Sequence[Comparison]) -> Iterator[str]:
     yield "| case | arm | beaten by | evaluations until beaten, mean | median | of before's mean (95 %) |"
     yield "|---|---|--:|--:|--:|---|"
     for comparison in comparisons:
-        needed = {}
-        for arm in comparison.arms:
-            if arm == "best-of-n":
-                continue
-            found = [comparison.until_beaten(arm, seed) for seed in comparison.seeds]
-            made = [comparison.outcomes[arm, seed].evaluations for seed in comparison.seeds]
-            needed[arm] = [float(a if f is None else f) for f, a in zip(found, made, strict=True)]
-            ratio = ratio_of_means(needed[arm], needed["before"]) if "before" in needed else "–"
+        arms = [arm for arm in comparison.arms if arm != "best-of-n"]
+        found = {arm: [comparison.until_beaten(arm, seed) for seed in comparison.seeds] for arm in arms}
+        needed = {
+            arm: [
+                float(comparison.outcomes[arm, seed].evaluations if at is None else at)
+                for seed, at in zip(comparison.seeds, found[arm], strict=True)
+            ]
+            for arm in arms
+        }
+        for arm in arms:
+            beaten = sum(at is not None for at in found[arm])
             yield (
-                f"| {comparison.case.name} | {arm} | {sum(f is not None for f in found)} of {len(found)} "
-                f"| {fmean(needed[arm]):.0f} | {median(needed[arm]):.0f} | {ratio} |"
+                f"| {comparison.case.name} | {arm} | {beaten} of {len(found[arm])} "
+                f"| {fmean(needed[arm]):.0f} | {median(needed[arm]):.0f} "
+                f"| {ratio_of_means(needed[arm], needed['before'])} |"
             )
 
 
