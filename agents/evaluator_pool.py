@@ -109,7 +109,7 @@ class EvaluatorPoolAgent:
 
     async def _measure(self, duty: MeasureRate, state: RunState) -> MeasuredRate:
         if (known := self._known_rates.points.get(duty.subject)) is not None:
-            return MeasuredRate(known, f"run {self._known_rates.run}")
+            return MeasuredRate(known, self._known_rates.source)
         steps = [
             await self._sources.implementation(state, step)
             for step in work_calibration.measured_pipeline(state, duty)

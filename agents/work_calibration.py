@@ -59,11 +59,17 @@ class MeasuredRate(NamedTuple):
 
 
 class KnownRates(NamedTuple):
-    """Measurements of an earlier run, taken over instead of measuring again."""
+    """Measurements that were made before, by an earlier run or before this one began."""
 
     run: str = ""
+    """The earlier run; empty where there is none."""
     points: Mapping[str, tuple[WorkRatePoint, ...]] = MappingProxyType({})
     """By subject; what is not among them is measured."""
+
+    @property
+    def source(self) -> str:
+        """What the log says of where they come from."""
+        return f"run {self.run}" if self.run else "measured"
 
 
 NOTHING_KNOWN = KnownRates()

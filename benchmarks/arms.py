@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import anyio
@@ -23,12 +22,15 @@ from one_family import open_family
 from programs import Program, ProgramBench, read_program
 
 from dga2d.agents.evaluator_pool import SourceReader
+from dga2d.agents.work_calibration import NOTHING_KNOWN
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import RunId
 from dga2d.events.payloads import CheckpointSelected, IncumbentSelected
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.evaluator import open_evaluator
+from dga2d.runtime.runs.problem import settings_for
 from dga2d.runtime.runs.states import load_state
+from dga2d.runtime.runs.work_budget import settle_work
 from dga2d.store import open_store
 
 ARMS: dict[str, tuple[str, ...]] = {
@@ -42,8 +44,6 @@ ARMS: dict[str, tuple[str, ...]] = {
 """Settings of each arm besides the case's; *best of n* and *before* know none of them."""
 ENOUGH = 0.95
 """Part of the evaluations that an arm is to make from which it has made enough."""
-FIRST_WORK = 1000
-"""Budget of the run that measures what a budget stands for."""
 MARGIN = 2.0
 """Standard errors by which the winner of *best of n* must beat the baseline on the validation instances."""
 
@@ -207,28 +207,22 @@ EVALUATIONS: dict[str, Callable[[Any], int]] = {"EvaluationRecorded": lambda pay
 async def open_frame(case: Case, folder: Path) -> RunState:
     """Return the state of a short run with the case's settings, beside which programs are evaluated: outcomes
     that were made elsewhere need no other."""
-    return await _short_run(case, f"{case.name}-frame", folder)
-
-
-async def work_per_second(domain: str, family: str, data: Path | None, library: str) -> float:
-    """Return how many units of calibrated work stand for a second on an instance of middle size, as a short
-    run measures it."""
-    flags = (f"--library={library}", f"--work={FIRST_WORK}")
-    case = Case(domain, family, flags, (), 1, data)
-    with TemporaryDirectory() as folder:
-        state = await _short_run(case, f"{case.name}-rate", Path(folder))
-    reference = state.work_rates.reference
-    assert reference, f"{case.name}: the baseline has nothing to do, so that nothing can be measured"
-    return reference[len(reference) // 2].rate
-
-
-async def _short_run(case: Case, name: str, folder: Path) -> RunState:
+    name = f"{case.name}-frame"
     if not (folder / f"{name}.db").exists():
         short = ("--no-evolution", "--generations=1", "--pipelines=1", "--seed=0", "--race-contenders=0")
         begin = ["evolve", case.domain, f"--run-id={name}", *case.flags, *case.present, *short]
         _carry_out(case, Path(sys.executable), begin, name, folder)
     async with open_store(store_url(folder, name), create=False) as store:
         return await load_state(store, RunId(name))
+
+
+async def work_per_second(domain: str, family: str, data: Path | None, library: str) -> float:
+    """Return how many units of calibrated work stand for a second on an instance of middle size, to two
+    digits."""
+    settings = settings_for(domain, {"library": library}, {"work_seconds": 1.0})
+    settled, _ = await settle_work(open_family(domain, data, family), settings, 0, NOTHING_KNOWN)
+    assert settled.work is not None
+    return float(settled.work)
 
 
 async def _independent(case: Case, seed: int, folder: Path, evaluations: int) -> Outcome:

@@ -277,6 +277,9 @@ class RunSettings(BaseModel):
     """Wall-clock seconds per instance."""
     work: int | None = Field(None, ge=1)
     """Work units per instance instead of seconds: units of the safe baseline, see `calibration`."""
+    work_seconds: float | None = Field(None, gt=0.0)
+    """Seconds that `work` is to stand for on an instance of middle size: how many units of the safe baseline
+    these are is measured when the run begins, and recorded as its `work`."""
     calibration: Literal["measured", "off"] = "measured"
     """Whether work units are made comparable: the units that each implementation charges per second of
     processor time are measured when it is first needed, and scale its charges to those of the safe baseline.
@@ -410,6 +413,8 @@ class RunSettings(BaseModel):
             raise ValueError(f"answer_form = {self.answer_form} needs prompt_edition = 3 or more")
         if self.bank_examples and self.prompt_edition < 4:
             raise ValueError(f"bank_examples = {self.bank_examples} needs prompt_edition = 4 or more")
+        if self.work_seconds is not None and self.work is None and self.calibration == "off":
+            raise ValueError(f"work_seconds = {self.work_seconds:g} needs calibration = measured")
         if self.new_operators and not self.gate_instances:
             raise ValueError(
                 f"new_operators = {self.new_operators} needs gate_instances: the gate judges them"

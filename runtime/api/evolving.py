@@ -168,16 +168,21 @@ def parse_budget(budget: float | str) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        It is neither a number of seconds nor ``"N s"`` or ``"N work"``.
+        It is neither a number of seconds nor ``"N s"``, ``"N work"`` or ``"N s work"``.
     """
-    found = re.fullmatch(r"\s*([0-9.eE+_]+)\s*(s|work)?\s*", str(budget))
+    found = re.fullmatch(r"\s*([0-9.eE+_]+)\s*(s work|s|work)?\s*", str(budget))
     try:
         if found is None:
             raise ValueError
         amount, unit = float(found[1]), found[2]
-        return {"work": int(amount)} if unit == "work" else {"time_limit": amount, "work": None}
     except ValueError:
-        raise SettingsError(f'budget = {budget!r}: expected seconds (2.0, "2 s") or "20000 work"') from None
+        raise SettingsError(
+            f'budget = {budget!r}: expected seconds (2.0, "2 s"), "20000 work", or work that stands for '
+            'seconds ("0.25 s work")'
+        ) from None
+    if unit == "s work":
+        return {"work_seconds": amount}
+    return {"work": int(amount)} if unit == "work" else {"time_limit": amount, "work": None}
 
 
 class Runs(Mapping[str, Run]):

@@ -56,7 +56,7 @@ def evolve(
     \b
     Examples:
       dga2d evolve jsp --generations 10 --time-limit 1 --seed 1
-      dga2d evolve tsp --work 20000 --generations 5 --test
+      dga2d evolve tsp --work-seconds 0.25 --generations 5 --test
       dga2d evolve jsp --library basic --bank shipped --generations 4 --work 60000 --test --hand-tuned
       dga2d evolve jsp --config night.toml --data benchmarks/
     """

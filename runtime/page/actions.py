@@ -98,7 +98,7 @@ class Processes:
 Fields = Mapping[str, str]
 
 SETTING_FIELDS = (
-    *("generations", "time_limit", "work", "library", "bank", "method"),
+    *("generations", "time_limit", "work", "work_seconds", "library", "bank", "method"),
     *("llm", "llm_calls", "llm_money_usd"),
 )
 """Fields of the form that are settings of the run; an empty one is not given."""

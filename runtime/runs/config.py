@@ -136,6 +136,9 @@ def read_settings_file(path: Path) -> dict[str, Any]:
     return values
 
 
+_WORK = frozenset({"work", "work_seconds"})
+
+
 def make_settings(
     file_values: Mapping[str, Any],
     flag_values: Mapping[str, Any],
@@ -151,10 +154,8 @@ def make_settings(
     """
     given = {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}
     given = {"preset": "default", **given}
-    if (
-        "time_limit" in given and "work" not in given
-    ):  # a budget in seconds replaces the domain's in work units
-        domain_values = {key: value for key, value in domain_values.items() if key != "work"}
+    if given.keys() & {"time_limit", *_WORK}:  # in place of the domain's
+        domain_values = {key: value for key, value in domain_values.items() if key not in _WORK}
     given = {**PRESETS.get(str(given["preset"]), {}), **domain_values, **given}
     try:
         settings = RunSettings.model_validate(given)

@@ -82,7 +82,8 @@ def estimate_run(
     is_free = is_free_of_charge(settings)
     evaluators = settings.evaluators or os.cpu_count() or 1
     evaluations = search_evaluations(settings, generations_closed)
-    each = settings.time_limit if settings.work is None else work_seconds
+    in_seconds = settings.time_limit if settings.work_seconds is None else settings.work_seconds
+    each = in_seconds if settings.work is None else work_seconds
     seconds = None  # nor is the size of a cluster known beforehand
     if each is not None and isinstance(evaluators, int):
         seconds = evaluations * each / evaluators

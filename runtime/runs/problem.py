@@ -21,7 +21,7 @@ from dga2d.domains.core.splits import Splits, split
 from dga2d.events import InstanceKey
 from dga2d.events.payloads import InstanceEntry, SplitManifest
 from dga2d.replay.settings import RunSettings
-from dga2d.runtime.errors import UsageError
+from dga2d.runtime.errors import SettingsError, UsageError
 from dga2d.runtime.runs.config import make_settings
 
 EVERY_GROUP = "all"
@@ -244,12 +244,11 @@ def settings_for(
     """
     domain = get_domain(domain_name)
     values = settings_of(domain)
+    given = {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}
+    if None not in (given.get("work"), given.get("work_seconds")):
+        raise SettingsError("work and work_seconds are two ways to give one budget: leave one of them out")
     if own_score_of(domain) is not None:
-        group = str(
-            {**file_values, **{k: v for k, v in flag_values.items() if v is not None}}.get(
-                "group", EVERY_GROUP
-            )
-        )
+        group = str(given.get("group", EVERY_GROUP))
         refs = _of_group(domain_name, domain.generated(), group)
         values = {"batch_size": len({ref.group for ref in refs}), **values}
     return make_settings(file_values, flag_values, values)

@@ -79,7 +79,7 @@ async def evolve(
     ):
         quotas = call_quotas(settings)
         async with store.write(name, holder=lease_holder(), create=True, quotas=quotas) as writer:
-            state = await append_run_started(writer, around, settings, seed, data_dir, bank)
+            state = await append_run_started(writer, around, seed, data_dir, bank)
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
@@ -224,6 +224,7 @@ UNCHANGEABLE = (
     "suite",
     "test_group",
     "test_seconds",
+    "work_seconds",
     "method",
     "space",
     "population",

@@ -127,6 +127,18 @@ def baseline_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ..
     return domain.safe_baseline() if settings.library == "full" else domain.basic_baseline()
 
 
+def start_of(domain: Domain, settings: RunSettings) -> tuple[PipelineStep, ...]:
+    """Return the program that a run begins with: the safe baseline, or the skeleton with its simple rule
+    where a component is evolved.
+
+    Raises as `program_operator`.
+    """
+    if not settings.evolves_component:
+        return baseline_of(domain, settings)
+    program = program_operator(domain, settings)
+    return (PipelineStep(program.id, program.implementations[0]),)
+
+
 def hand_tuned_baseline(problem: Problem, state: RunState) -> tuple[p.LibraryOperator, ...]:
     """Return the operators of the whole library's safe baseline, each with the implementation it uses;
     nothing where the run began with that baseline."""
@@ -167,12 +179,9 @@ def run_started(
     """
     domain = problem.domain
     library, score = library_of(domain, settings), own_score_of(domain)
-    baseline, kernels = baseline_of(domain, settings), kernels_for(domain, settings)
+    baseline, kernels = start_of(domain, settings), kernels_for(domain, settings)
     if not settings.evolves_pipelines:
-        program = program_operator(domain, settings)
-        library = (*library, program)
-        if settings.evolves_component:
-            baseline = (PipelineStep(program.id, program.implementations[0]),)
+        library = (*library, program_operator(domain, settings))
     payload = p.RunStarted(
         domain=domain.name,
         sense=domain.sense,

@@ -49,6 +49,7 @@ from dga2d.runtime.runs.policies import create_policy, restore_policy
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import baseline_of, measure_references, policy_prompt_context, run_started
 from dga2d.runtime.runs.states import SNAPSHOT_INTERVAL, keep_snapshot, load_state
+from dga2d.runtime.runs.work_budget import settle_work
 from dga2d.runtime.terminal.diagnostics import logger
 from dga2d.runtime.terminal.progress import Progress
 from dga2d.store import EventStore, EventWriter, ForeignDatabaseError, StoreError, UnknownRunError, open_store
@@ -59,6 +60,8 @@ class Surroundings:
     """What a run needs beside its log."""
 
     problem: Problem
+    settings: RunSettings
+    """With the budget in work units, where it was asked for in seconds."""
     policy: PipelinePolicy
     model: Models
     evaluator: RunEvaluator
@@ -90,11 +93,12 @@ async def open_surroundings(
     async with open_models(settings, url, outages) as model:
         _refuse_foreign(model, problem)
         known_rates = await read_rates(url, settings, model)
-        policy = create_policy(settings, seed)
         try:
+            settings, known_rates = await settle_work(problem, settings, seed, known_rates, outside)
+            policy = create_policy(settings, seed)
             async with open_run_evaluator(problem.domain.name, settings) as pool:
                 evaluator = pool if outside is None else outside.around(pool)
-                yield Surroundings(problem, policy, model, evaluator, outages, archive, known_rates)
+                yield Surroundings(problem, settings, policy, model, evaluator, outages, archive, known_rates)
         except BaseExceptionGroup as group:  # the pool's own task group wraps what its block raises
             raise find_first_error(group) from None
 
@@ -137,17 +141,16 @@ async def read_rates(url: str, settings: RunSettings, model: Models) -> KnownRat
 async def append_run_started(
     writer: EventWriter,
     around: Surroundings,
-    settings: RunSettings,
     seed: int,
     data_dir: Path | None,
     bank: BankOfRun = NO_ENTRIES,
 ) -> RunState:
     """Append ``RunStarted`` and return the state after it; measures the references that are not known."""
-    baseline = baseline_of(around.problem.domain, settings)
+    baseline = baseline_of(around.problem.domain, around.settings)
     measured = await measure_references(around.problem, baseline, around.evaluator, seed)
     draft, sources = run_started(
         around.problem,
-        settings,
+        around.settings,
         seed,
         policy=f"{around.policy.name} {around.policy.digest()}",
         llm=around.model.name,

@@ -11,6 +11,12 @@ EMBEDDED = tuple("embedded" if item == "uniform" else item for item in SMALL)
 OTHER_HASHES = {"PYTHONHASHSEED": "4711"}
 
 
+def without(arguments: tuple[str, ...], *flags: str) -> tuple[str, ...]:
+    """The arguments but for some flags and their values."""
+    dropped = {i + k for i, word in enumerate(arguments) if word in flags for k in (0, 1)}
+    return tuple(word for i, word in enumerate(arguments) if i not in dropped)
+
+
 @pytest.mark.slow
 def test_two_runs_with_the_same_seed_and_work_have_the_same_states(
     program: Program, finished: Program
@@ -66,6 +72,30 @@ def test_calibrated_runs_repeat_with_the_rates_of_the_first(program: Program) ->
     unknown = program.run("evolve", "tsp", *calibrated, "--set", 'work_rates="never"', "--run-id", "three")
     assert unknown.code == 2
     assert "work_rates = 'never'" in unknown.err
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_goes_by_the_rate_that_its_budget_was_measured_with(program: Program) -> None:
+    seconds = (*without(SMALL, "--work", "--generations"), "--generations", "1", "--work-seconds", "0.01")
+    calibrated = (*seconds, "--set", 'calibration="measured"')
+    outcome = program.run("evolve", "tsp", *calibrated, "--run-id", "one", wait_s=400)
+    assert (outcome.code, outcome.err) == (0, "")
+    rows = program.rows("one")
+    work = rows[0].fields["settings"]["work"]
+    (baseline,) = [row.fields for row in rows if row.fields.get("subject") == "baseline"]
+    rates = sorted((p["size"], p["work"] / p["cpu_s"]) for p in baseline["points"] if p["cpu_s"] >= 0.002)
+    assert baseline["source"] == "measured"
+    assert work == round(float(f"{0.01 * rates[len(rates) // 2][1]:.2g}"))
+    outcome = program.run(
+        "evolve", "tsp", *calibrated, "--set", 'work_rates="one"', "--run-id", "two", wait_s=400
+    )
+    assert outcome.code == 0
+    assert program.rows("two")[0].fields["settings"]["work"] == work
+    assert digests(program.rows("two")) == digests(rows)
+    assert program.run("replay", "one", "--verify").code == 0
+    refused = program.run("resume", "one", "--work-seconds", "0.02", "--generations", "2")
+    assert (refused.code, "work_seconds = 0.01 for good" in refused.err) == (2, True)
 
 
 @pytest.mark.long

@@ -156,13 +156,14 @@ def test_a_run_goes_on_with_the_evaluator_it_began_with() -> None:
         ("2 s", {"time_limit": 2.0, "work": None}),
         ("20000 work", {"work": 20000}),
         ("2e4work", {"work": 20000}),
+        ("0.25 s work", {"work_seconds": 0.25}),
     ],
 )
 def test_a_budget_is_seconds_or_work(budget: float | str, settings: dict[str, Any]) -> None:
     assert parse_budget(budget) == settings
 
 
-@pytest.mark.parametrize("budget", ["", "2 minutes", "work", "nan", "1..2 s"])
+@pytest.mark.parametrize("budget", ["", "2 minutes", "work", "nan", "1..2 s", "2 work s"])
 def test_other_budgets_are_refused(budget: str) -> None:
     with pytest.raises(SettingsError, match="expected seconds"):
         parse_budget(budget)
