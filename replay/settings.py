@@ -276,7 +276,8 @@ class RunSettings(BaseModel):
     time_limit: float = Field(90.0, gt=0.0)
     """Wall-clock seconds per instance."""
     work: int | None = Field(None, ge=1)
-    """Work units per instance instead of seconds: units of the safe baseline, see `calibration`."""
+    """Work units per instance instead of seconds: units of the safe baseline, see `calibration`;
+    `work_seconds` finds their number."""
     work_seconds: float | None = Field(None, gt=0.0)
     """Seconds that `work` is to stand for on an instance of middle size: how many units of the safe baseline
     these are is measured when the run begins, and recorded as its `work`."""

@@ -295,7 +295,7 @@ domain_argument = click.argument("domain", shell_complete=complete_domains, call
 
 
 FIRST = (
-    *("generations", "time_limit", "work_seconds", "work", "llm", "llm_calls"),
+    *("generations", "time_limit", "work", "llm", "llm_calls"),
     *("seed", "and_test", "max_hours", "notify", "data_dir"),
 )
 GROUPS: Mapping[str, Sequence[str]] = {
