@@ -94,8 +94,8 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
     """Return what `budget.charge(1)` takes from the budget."""
     if state.settings.work is None:
         return "The clock alone counts: `budget.charge` reports what was done and takes nothing."
-    reference = state.work_rates.reference
-    if not is_calibrated(state) or not reference:
+    reference, middle = state.work_rates.reference, state.work_rates.middle
+    if not is_calibrated(state) or middle is None:
         return "`budget.charge(n)` takes n of these units, whatever it cost to do what they stand for."
     told = (
         f"The units stand for {_seconds(state, reference)}. What `budget.charge(n)` takes is n times the "
@@ -103,8 +103,7 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
     )
     if parent is None:
         return told
-    size = reference[len(reference) // 2].size
-    scale = state.work_rates.scale(state.unconfigured(parent), size)
+    scale = state.work_rates.scale(state.unconfigured(parent), middle.size)
     return f"{told} A unit of {parent} takes {scale:.3g} of them on an instance of middle size."
 
 

@@ -126,11 +126,11 @@ def decide(state: RunState, duty: MeasureRate, observed: MeasuredRate) -> Decisi
 def seconds_of_work(state: RunState) -> float | None:
     """Return the seconds that the run's work budget stands for on an instance of middle size, to two digits;
     ``None`` where work is not calibrated or no rate is known."""
-    reference = state.work_rates.reference
-    if not is_calibrated(state) or not reference:
+    middle = state.work_rates.middle
+    if not is_calibrated(state) or middle is None:
         return None
     assert state.settings.work is not None
-    seconds = state.work_rates.seconds(state.settings.work, reference[len(reference) // 2].size)
+    seconds = state.work_rates.seconds(state.settings.work, middle.size)
     return None if seconds is None else float(f"{seconds:.2g}")
 
 

@@ -54,6 +54,12 @@ class WorkRates:
     measured: Map[str, tuple[WorkRatePoint, ...]] = Map()
     """The figures themselves, by subject; of the baseline those of the first process."""
 
+    @property
+    def middle(self) -> RatePoint | None:
+        """The reference on an instance of middle size, which stands for all where one figure is told, or
+        ``None`` while no reference is known."""
+        return self.reference[len(self.reference) // 2] if self.reference else None
+
     def scale(self, implementation: ImplementationId, size: int) -> float:
         """Return what one unit charged by `implementation` counts on an instance of `size` numbers.
 

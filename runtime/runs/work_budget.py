@@ -44,13 +44,13 @@ async def settle_work(
     if (points := known.points.get(BASELINE)) is None:
         points = await _measure(problem, state, outside)
         known = KnownRates(known.run, {**known.points, BASELINE: points})
-    reference = state.work_rates.with_reference(points, 1).reference
-    if not reference:
+    middle = state.work_rates.with_reference(points, 1).middle
+    if middle is None:
         raise UsageError(
             f"setting work_seconds = {seconds:g}: the safe baseline does no work on training "
             "instances that could be measured; give work or time_limit"
         )
-    units = reference[len(reference) // 2].rate * seconds
+    units = middle.rate * seconds
     return settings.model_copy(update={"work": max(1, round(float(f"{units:.2g}")))}), known
 
 
