@@ -2,7 +2,8 @@
 
 Each arm is a run of the program with settings of its own, but for *best of n*, which knows no evolution:
 each of as many candidates as *full* made calls is the safe baseline with one implementation that the proposer
-wrote for it, and the best on the training instances is taken if the validation instances confirm it.
+wrote for it, or an entry of the case's bank (each is tried, and costs no call); the best on the training
+instances is taken if the validation instances confirm it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import anyio
-from independent import best_of_n
+from independent import banked_programs, best_of_n
 from one_family import open_family
 from programs import Program, ProgramBench, read_program
 
@@ -229,8 +230,11 @@ async def _independent(case: Case, seed: int, folder: Path, evaluations: int) ->
     """Return what the best of independent proposals comes to."""
     state = await open_frame(case, folder)
     full = Outcome.from_json((folder / f"{case.name}-full-{seed}.json").read_text(encoding="utf-8"))
+    async with open_store(store_url(folder, f"{case.name}-frame"), create=False) as store:
+        banked = await banked_programs(state, full.baseline, store)
     problem = open_family(case.domain, case.data, case.family)
     async with open_evaluator(case.domain, state.settings) as pool:
-        best = await best_of_n(ProgramBench(state, full.baseline, problem, pool), full.calls, evaluations)
+        bench = ProgramBench(state, full.baseline, problem, pool)
+        best = await best_of_n(bench, banked, full.calls, evaluations)
     course = (Course(best.evaluations, best.program),) if best.program != full.baseline else ()
     return Outcome(best.evaluations, best.proposals, full.baseline, best.program, course)

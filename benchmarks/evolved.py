@@ -7,10 +7,11 @@
 
 The arms: *start* is the safe baseline of the library, *walks* samples and learns without evolution,
 *constants* gives everything to the tuner of constants, *best-of-n* takes the best of as many independent
-proposals for the baseline as *full* made calls, *full* is the program as it is (*random*: with constants at
-random for its proposer). *full* sets how many evaluations (training, races, gates, validation) the others
-get. Every program is then run on the same held-out instances with common random numbers, under equal
-calibrated work and in the seconds that this stands for; a failed evaluation counts as a gap of 100 %.
+proposals for the baseline as *full* made calls, and of what the bank has for it, *full* is the program as it
+is (*random*: with constants at random for its proposer). *full* sets how many evaluations (training, races,
+gates, validation) the others get. Every program is then run on the same held-out instances with common random
+numbers, under equal calibrated work and in the seconds that this stands for; a failed evaluation counts as a
+gap of 100 %.
 Intervals (95 %) are percentile bootstraps over instances and seeds, both drawn anew (Owen, "The pigeonhole
 bootstrap", Annals of Applied Statistics 1, 2007); tests are Wilcoxon's signed-rank tests over instances, of
 the means over seeds. Where an interval excludes 0 the difference is called significant.

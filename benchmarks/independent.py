@@ -12,13 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from programs import Program, ProgramBench
 
+from dga2d.agents.bank_offers import has_role
 from dga2d.agents.conductor import validation_instances
+from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.offline import OFFLINE_WAYS
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
 from dga2d.agents.spreading import spread
-from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId, instance_and_copy
 from dga2d.replay.settings import RunSettings
@@ -54,16 +56,17 @@ async def starting_state(problem: Problem, settings: RunSettings, seed: int) -> 
             return fold_all(await writer.append([draft], texts)), Program(baseline)
 
 
-async def best_of_n(bench: ProgramBench, n: int, evaluations: int) -> Best:
-    """Let `n` proposals for the baseline compete on training instances, as many as the evaluations allow; the
-    best must pass the validation."""
+async def best_of_n(bench: ProgramBench, banked: Sequence[Program], n: int, evaluations: int) -> Best:
+    """Let what a bank has for the baseline and `n` proposals compete on training instances, as many as the
+    evaluations allow; the best must pass the validation."""
     validation = validation_instances(bench.state)
     keys = [entry.key for entry in bench.state.header.splits.train]
-    training = spread(keys, max(1, (evaluations - 2 * len(validation)) // (n + 1)))
+    training = spread(keys, max(1, (evaluations - 2 * len(validation)) // (len(banked) + n + 1)))
     await bench.calibrate([bench.baseline])
     best, made = bench.baseline, 0
     best_gap = _mean(await gaps_of(bench, best, training, "evaluation"))
-    for program in proposals(bench, n, OFFLINE_WAYS[bench.state.settings.llm]):
+    written = proposals(bench, n, OFFLINE_WAYS[bench.state.settings.llm])
+    for program in (*banked, *written):
         await bench.calibrate([program])
         gap, made = _mean(await gaps_of(bench, program, training, "evaluation")), made + 1
         if gap is not None and (best_gap is None or gap < best_gap):
@@ -95,6 +98,24 @@ async def gaps_of(
         key, copy = instance_and_copy(name)
         where = spawn_key(purpose, 0, copy - 1, bench.problem.index(key))
         found.append(bench.gap_percent(await bench.run(program, key, where, "calibrated"), key))
+    return found
+
+
+async def banked_programs(state: RunState, baseline: Program, blobs: BlobSource) -> list[Program]:
+    """Return the baseline with each entry that its run's bank has of the domain, the best first: in place of
+    every position with the entry's role, and behind the last one where it takes and leaves a solution."""
+    roles = {operator.id: operator for operator in state.header.library}
+    found = []
+    for entry in state.header.bank or ():
+        if entry.domain != state.header.domain:
+            continue
+        text = (await blobs.get_blob(entry.source)).decode()
+        for number, part in enumerate(baseline.parts):
+            if has_role(entry, roles[OperatorId(part.operator)]):
+                found.append(baseline.replaced(number, Implementation(part.operator, text, "bank")))
+        if entry.requires == entry.provides == "complete":
+            last = Implementation(OperatorName(entry.operator), text, "bank")
+            found.append(Program((*baseline.parts, last)))
     return found
 
 
