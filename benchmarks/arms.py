@@ -1,9 +1,9 @@
 """The arms of the comparison in `evolved.py`: searches of equally many evaluations from one library.
 
 Each arm is a run of the program with settings of its own, but for *best of n*, which knows no evolution:
-each of as many candidates as *full* made calls is the safe baseline with one implementation that the proposer
-wrote for it, or an entry of the case's bank (each is tried, and costs no call); the best on the training
-instances is taken if the validation instances confirm it.
+each candidate is the safe baseline with one implementation that is new to it. The proposer writes as many as
+*full* made calls, and all that the case's bank has for it is tried, too. The best on the training instances
+is taken if the validation instances confirm it.
 """
 
 from __future__ import annotations

@@ -39,8 +39,9 @@ class Best(NamedTuple):
     """What came of independent proposals."""
 
     program: Program
-    """The baseline where no proposal is better."""
+    """The baseline where nothing is better."""
     proposals: int
+    """Written for it; what came from a bank is not counted."""
     evaluations: int
 
 
@@ -63,19 +64,19 @@ async def best_of_n(bench: ProgramBench, banked: Sequence[Program], n: int, eval
     keys = [entry.key for entry in bench.state.header.splits.train]
     training = spread(keys, max(1, (evaluations - 2 * len(validation)) // (len(banked) + n + 1)))
     await bench.calibrate([bench.baseline])
-    best, made = bench.baseline, 0
+    best, tried = bench.baseline, 0
     best_gap = _mean(await gaps_of(bench, best, training, "evaluation"))
     written = proposals(bench, n, OFFLINE_WAYS[bench.state.settings.llm])
     for program in (*banked, *written):
         await bench.calibrate([program])
-        gap, made = _mean(await gaps_of(bench, program, training, "evaluation")), made + 1
+        gap, tried = _mean(await gaps_of(bench, program, training, "evaluation")), tried + 1
         if gap is not None and (best_gap is None or gap < best_gap):
             best, best_gap = program, gap
     kept = await gaps_of(bench, bench.baseline, validation, "validation")
     found = await gaps_of(bench, best, validation, "validation")
     is_better = is_clearly_better(_score(found), _score(kept), MARGIN)
-    spent = (made + 1) * len(training) + 2 * len(validation)
-    return Best(best if is_better else bench.baseline, made, spent)
+    spent = (tried + 1) * len(training) + 2 * len(validation)
+    return Best(best if is_better else bench.baseline, tried - len(banked), spent)
 
 
 def _score(gaps: Sequence[float | None]) -> CandidateScore:

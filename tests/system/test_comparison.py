@@ -1,21 +1,27 @@
-"""The comparison of evolution with its rivals: its statistics, and that a killed one goes on."""
+"""The comparison of evolution with its rivals: its statistics, what is tried, what outlives a kill."""
 
 from __future__ import annotations
 
 import runpy
 import subprocess
 import sys
+from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 
+from dga2d.domains.core.contract import Implementation, OperatorName
+from dga2d.events import BlobDigest, OperatorId, blob_digest
+from dga2d.events.payloads import BankEntry, LibraryOperator
 from dga2d.runtime import cli
 from dga2d.runtime.runs.problem import Problem
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+Tag = Literal["none", "partial", "complete"]
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +71,61 @@ def test_a_run_of_one_family_sees_no_other(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(sys, "argv", ["one_family.py", "100x*"])
     runpy.run_path(str(BENCHMARKS / "one_family.py"), run_name="__main__")
     assert {ref.group for part in opened[0].splits for ref in part} == {"100x10"}
+
+
+async def test_all_that_the_bank_has_is_tried_for_the_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place of the positions with an entry's role, and behind the last where it improves a solution."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    independent, program = import_module("independent"), import_module("programs").Program
+
+    def entry(text: str, category: str, requires: Tag, domain: str = "jsp") -> BankEntry:
+        return BankEntry(
+            source=blob_digest(text.encode()),
+            domain=domain,
+            operator=OperatorId(f"banked_{category}"),
+            category=category,
+            requires=requires,
+            provides="complete",
+            run="earlier",
+            model="none",
+            how="",
+            gain=None,
+            spread=None,
+            pairs=0,
+        )
+
+    def operator(name: str, category: str, requires: Tag) -> LibraryOperator:
+        return LibraryOperator(
+            id=OperatorId(name),
+            category=category,
+            requires=requires,
+            provides="complete",
+            tier="basic",
+            implementations=(),
+        )
+
+    texts = {blob_digest(text.encode()): text for text in ("# start\n", "# search\n", "# kick\n")}
+    bank = (
+        entry("# start\n", "initialisation", "none"),
+        entry("# search\n", "local_search", "complete"),
+        entry("# kick\n", "perturbation", "complete"),
+        entry("# start\n", "initialisation", "none", domain="tsp"),
+    )
+    library = (operator("first", "initialisation", "none"), operator("last", "local_search", "complete"))
+    state = SimpleNamespace(header=SimpleNamespace(domain="jsp", library=library, bank=bank))
+    own = [Implementation(OperatorName(name), "# own\n", "library") for name in ("first", "last")]
+
+    class Texts:
+        async def get_blob(self, digest: BlobDigest) -> bytes:
+            return texts[digest].encode()
+
+    found = await independent.banked_programs(state, program(tuple(own)), Texts())
+    assert [[(part.operator, part.source) for part in tried.parts] for tried in found] == [
+        [("first", "# start\n"), ("last", "# own\n")],
+        [("first", "# own\n"), ("last", "# search\n")],
+        [("first", "# own\n"), ("last", "# own\n"), ("banked_local_search", "# search\n")],
+        [("first", "# own\n"), ("last", "# own\n"), ("banked_perturbation", "# kick\n")],
+    ]
 
 
 @pytest.mark.long
