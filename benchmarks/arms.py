@@ -205,14 +205,19 @@ EVALUATIONS: dict[str, Callable[[Any], int]] = {"EvaluationRecorded": lambda pay
 """Evaluations that an event of a type records."""
 
 
-async def open_frame(case: Case, folder: Path) -> RunState:
+def frame_name(case: Case, seed: int) -> str:
+    """Return what `open_frame` calls its run: the tests' has seed 0."""
+    return f"{case.name}-frame-{seed}" if seed else f"{case.name}-frame"
+
+
+async def open_frame(case: Case, folder: Path, seed: int = 0) -> RunState:
     """Return the state of a short run with the case's settings, beside which programs are evaluated: outcomes
-    that were made elsewhere need no other."""
-    name = f"{case.name}-frame"
+    that were made elsewhere need no other. Random numbers are those of its `seed`."""
+    name = frame_name(case, seed)
     if not (folder / f"{name}.db").exists():
-        short = ("--no-evolution", "--generations=1", "--pipelines=1", "--seed=0", "--race-contenders=0")
-        begin = ["evolve", case.domain, f"--run-id={name}", *case.flags, *case.present, *short]
-        _carry_out(case, Path(sys.executable), begin, name, folder)
+        short = ("--no-evolution", "--generations=1", "--pipelines=1", "--race-contenders=0")
+        begin = ["evolve", case.domain, f"--run-id={name}", f"--seed={seed}", *case.flags, *case.present]
+        _carry_out(case, Path(sys.executable), [*begin, *short], name, folder)
     async with open_store(store_url(folder, name), create=False) as store:
         return await load_state(store, RunId(name))
 
@@ -228,9 +233,9 @@ async def work_per_second(domain: str, family: str, data: Path | None, library: 
 
 async def _independent(case: Case, seed: int, folder: Path, evaluations: int) -> Outcome:
     """Return what the best of independent proposals comes to."""
-    state = await open_frame(case, folder)
+    state = await open_frame(case, folder, seed)
     full = Outcome.from_json((folder / f"{case.name}-full-{seed}.json").read_text(encoding="utf-8"))
-    async with open_store(store_url(folder, f"{case.name}-frame"), create=False) as store:
+    async with open_store(store_url(folder, frame_name(case, seed)), create=False) as store:
         banked = await banked_programs(state, full.baseline, store)
     problem = open_family(case.domain, case.data, case.family)
     async with open_evaluator(case.domain, state.settings) as pool:
