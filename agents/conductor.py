@@ -17,9 +17,9 @@ from dga2d.agents.agent import Decision, Duty, GenerationDuty, present_graph
 from dga2d.agents.comparison import calls_between_validations
 from dga2d.agents.methods import method_end
 from dga2d.agents.ports import EventAppender
-from dga2d.agents.spreading import spread
+from dga2d.agents.spreading import spread, spread_copies
 from dga2d.agents.work_calibration import seconds_of_work
-from dga2d.events import AgentName, Draft, InstanceKey, Payload, copy_of
+from dga2d.events import AgentName, Draft, InstanceKey, Payload
 from dga2d.events import payloads as p
 from dga2d.replay.state.digest import graph_digest, pools_digest, state_digest
 from dga2d.replay.state.generation_state import GenerationState
@@ -399,11 +399,7 @@ def validation_instances(state: RunState, is_last: bool = False) -> tuple[Instan
     left = max(LEAST_PAIRS, len(keys)) if size is None else size
     if is_last:
         left *= state.settings.last_validation
-    chosen, copy = list(spread(keys, left)), 1
-    while len(chosen) < left:
-        copy += 1
-        chosen += [copy_of(key, copy) for key in spread(keys, left - len(chosen))]
-    return tuple(chosen)
+    return spread_copies(keys, left)
 
 
 def instances_to_compare_on(state: RunState, draws: np.random.Generator) -> list[InstanceKey]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
+from dga2d.events import InstanceKey, copy_of
+
 Item = TypeVar("Item")
 
 
@@ -13,6 +15,16 @@ def spread(items: Sequence[Item], size: int | None) -> tuple[Item, ...]:
     if size is None or size >= len(items):
         return tuple(items)
     return tuple(items[(2 * i + 1) * len(items) // (2 * size)] for i in range(size))
+
+
+def spread_copies(keys: Sequence[InstanceKey], size: int) -> tuple[InstanceKey, ...]:
+    """Return `size` instances, evenly spaced; where there are fewer they come again as copies, under other
+    random streams, none before all others did."""
+    found, copy = list(spread(keys, size)), 1
+    while len(found) < size:
+        copy += 1
+        found += [copy_of(key, copy) for key in spread(keys, size - len(found))]
+    return tuple(found)
 
 
 def spread_order(size: int) -> list[int]:

@@ -19,7 +19,7 @@ from dga2d.agents.proposing.offline import OFFLINE_WAYS
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
-from dga2d.agents.spreading import spread
+from dga2d.agents.spreading import spread_copies
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId, instance_and_copy
@@ -59,10 +59,11 @@ async def starting_state(problem: Problem, settings: RunSettings, seed: int) -> 
 
 async def best_of_n(bench: ProgramBench, banked: Sequence[Program], n: int, evaluations: int) -> Best:
     """Let what a bank has for the baseline and `n` proposals compete on training instances, as many as the
-    evaluations allow; the best must pass the validation."""
-    validation = validation_instances(bench.state)
+    evaluations allow; the best must pass the validation that a run ends with. Where there are fewer instances
+    they come again under other random streams."""
+    validation = validation_instances(bench.state, is_last=True)
     keys = [entry.key for entry in bench.state.header.splits.train]
-    training = spread(keys, max(1, (evaluations - 2 * len(validation)) // (len(banked) + n + 1)))
+    training = spread_copies(keys, max(1, (evaluations - 2 * len(validation)) // (len(banked) + n + 1)))
     await bench.calibrate([bench.baseline])
     best, tried = bench.baseline, 0
     best_gap = _mean(await gaps_of(bench, best, training, "evaluation"))

@@ -16,8 +16,8 @@ from tests.agents.outside_world import Answers
 from dga2d.agents.conductor import GENERATION, draw_batch, end_reason, validation_is_due
 from dga2d.agents.proposing.errors import CallLostError
 from dga2d.agents.proposing.models import Completion, CompletionRequest
-from dga2d.agents.spreading import spread
-from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent, encode_payload
+from dga2d.agents.spreading import spread, spread_copies
+from dga2d.events import PAYLOAD_TYPES, InstanceKey, RecordedEvent, encode_payload, instance_and_copy
 from dga2d.events.payloads import EvaluationRecorded, GenerationCompleted, ProcessUse
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold_all
@@ -46,6 +46,14 @@ def test_a_spread_has_its_size_in_order_and_nothing_twice(n: int, size: int) -> 
     places = [keys.index(key) for key in chosen]
     gaps = [b - a for a, b in pairwise(places)]
     assert not gaps or max(gaps) - min(gaps) <= 1
+
+
+@given(st.integers(1, 20), st.integers(1, 90))
+def test_all_instances_come_before_any_comes_again(n: int, size: int) -> None:
+    keys = [InstanceKey(f"{i:03}") for i in range(n)]
+    met = [instance_and_copy(key) for key in spread_copies(keys, size)]
+    assert len(set(met)) == len(met) == size
+    assert [copy for _, copy in met] == [1 + i // n for i in range(size)]
 
 
 @given(st.integers(1, 40), st.integers(0, 2**63 - 1))
