@@ -67,7 +67,7 @@ async def confirm(page: Page, form: str, command: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@in_both
+@pytest.mark.parametrize("browser_name", ["chromium", pytest.param("firefox", marks=pytest.mark.long)])
 async def test_a_run_is_begun_paused_extended_forked_and_taken_from_the_page(
     browser: Browser, tmp_path: Path
 ) -> None:

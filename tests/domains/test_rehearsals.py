@@ -39,7 +39,7 @@ def test_rehearsals_are_on_no_instance_of_a_split(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=() if name in ("binpack3d", "jsp") else pytest.mark.long) for name in SHIPPED],
+    [pytest.param(name, marks=() if name == "jsp" else pytest.mark.long) for name in SHIPPED],
 )
 async def test_no_baseline_compiles_while_it_is_measured(name: str, tmp_path: Path) -> None:
     domain, instance = get_domain(name), ordinary(name)

@@ -165,6 +165,7 @@ llm_calls = 2
 """
 
 
+@pytest.mark.long
 def test_a_study_on_nodes_goes_on_where_a_node_was_lost(program: Program, nodes: Nodes) -> None:
     while len(nodes.workers) < 2:
         nodes.add()

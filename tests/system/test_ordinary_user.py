@@ -111,6 +111,7 @@ def test_everything_works_for_an_ordinary_user(user: User) -> None:
     assert owners == {NOBODY if os.geteuid() == 0 else os.geteuid()}
 
 
+@pytest.mark.long
 def test_a_careful_umask_keeps_everything_to_the_user(user: User) -> None:
     user.make("home", 0o700)
     evolved = user.run("evolve", "tsp", *SMALL, "--run-id", "run", umask=0o077)
@@ -120,6 +121,7 @@ def test_a_careful_umask_keeps_everything_to_the_user(user: User) -> None:
     assert not opened
 
 
+@pytest.mark.long
 def test_a_home_that_cannot_be_written_is_said_in_a_line_and_another_folder_helps(
     user: User, cache: str
 ) -> None:

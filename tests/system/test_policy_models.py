@@ -146,9 +146,9 @@ def kill_after(program: Program, run: str, flags: list[str], event: str, count: 
     await_end(below)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("kind", ["embedded", pytest.param("saved model", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["embedded", "saved model"])
 def test_after_kill_9_a_run_samples_what_the_uninterrupted_one_does(
     program: Program, good_model: Path, kind: str
 ) -> None:

@@ -124,7 +124,7 @@ def served(url: str) -> Iterator[str]:
             process.terminate()
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(7200)])])
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=[pytest.mark.long, pytest.mark.timeout(7200)])])
 def test_a_run_ends_the_same_however_often_it_or_its_server_is_killed(reference: str, kills: int) -> None:
     rng, seen = random.Random(kills), list[RecordedEvent]()
     with running_server() as server:

@@ -96,10 +96,9 @@ def interesting(rows: list[Row]) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "kills", [pytest.param(2, marks=pytest.mark.slow), pytest.param(20, marks=pytest.mark.long)]
-)
+@pytest.mark.parametrize("kills", [2, 20])
 def test_a_study_of_two_at_a_time_that_is_killed_repeats_no_run_and_no_call(
     tmp_path: Path, kills: int
 ) -> None:

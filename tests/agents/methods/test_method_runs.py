@@ -208,7 +208,7 @@ def test_a_run_killed_at_any_of_twenty_moments_makes_the_same_decisions(method: 
 @pytest.mark.parametrize(
     "method",
     [
-        pytest.param(method, marks=() if method in ("reevo", "mcts-ahd", "tree") else pytest.mark.long)
+        pytest.param(method, marks=() if method in ("reevo", "tree") else pytest.mark.long)
         for method in METHODS
     ],
 )
