@@ -19,6 +19,7 @@ from dga2d.agents.pool_edits import edit_of, edit_to_ask, parent_of, stale_reaso
 from dga2d.agents.prompt_facts import pool_figures, run_facts
 from dga2d.agents.proposing import tasks
 from dga2d.agents.proposing.answers import DIFF_STAGE
+from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.contract import Implementation
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step, Ticket
@@ -262,6 +263,7 @@ async def read_task(
         allows_no_change=settings.no_change,
         allows_configurations=settings.configurations,
         near_copy_lines=settings.near_copy_lines,
+        round_units=units_of_a_round(state),
         measured=frozenset(tried.implementation for tried in gate.tried_before(state, edit.operator)),
         **vars(past),
     )

@@ -27,6 +27,7 @@ from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.models import Models
 from dga2d.agents.proposing.program_answers import parse_program, parse_reflection
 from dga2d.agents.proposing.tasks import ProgramTask, PromptContext, ReflectTask, ShownProgram
+from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.components import split_component
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, ImplementationId, blob_digest
@@ -355,6 +356,7 @@ async def read_task(
         code=library,
         facts=program_facts(state, shown),
         frame=await _frame(state, sources),
+        round_units=units_of_a_round(state),
     )
 
 

@@ -29,6 +29,7 @@ from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.operator_answers import ProposedOperator, graph_with, parse_operator
 from dga2d.agents.proposing.tasks import OperatorTask, PromptContext, known_contracts, known_of_library
 from dga2d.agents.trial_walks import fill, walk_through
+from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.events import AgentName, Draft, ImplementationId, OperatorId, Payload, blob_digest
 from dga2d.events import payloads as p
@@ -346,5 +347,6 @@ async def read_task(
         retires=is_full(state),
         facts=await operator_facts(state, sources),
         kernels=await offered_kernels(state, sources),
+        round_units=units_of_a_round(state),
         **vars(past),
     )

@@ -24,6 +24,8 @@ from dga2d.replay.streams import spawn_key
 
 GRACE_S = 0.5
 """Processor seconds every evaluation under a work budget may take, however little its work stands for."""
+ROUND_S = 1e-4
+"""Seconds that a round of a composed search takes where its operators have nothing to do."""
 _LOOKED_AT = 7
 """Training instances whose sizes are compared to choose the smallest, the middle and the largest."""
 _MEASURED_S = 0.1
@@ -132,6 +134,20 @@ def seconds_of_work(state: RunState) -> float | None:
     assert state.settings.work is not None
     seconds = state.work_rates.seconds(state.settings.work, middle.size)
     return None if seconds is None else float(f"{seconds:.2g}")
+
+
+def units_of_a_round(state: RunState) -> int:
+    """Return the work units that stand for `ROUND_S` under the run's budget.
+
+    One of 1, 3, 10, 31, 100 …, so that measuring the rate again hardly changes it; 1 where work is not
+    calibrated or no rate is known.
+    """
+    seconds = seconds_of_work(state)
+    if seconds is None:
+        return 1
+    assert state.settings.work is not None
+    units = ROUND_S * state.settings.work / seconds
+    return int(10 ** (max(0, round(2 * math.log10(units))) / 2))
 
 
 def processor_limit(state: RunState, size: int) -> float | None:

@@ -20,6 +20,7 @@ from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEn
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
 from dga2d.agents.scoring import CandidateScore, is_clearly_better
 from dga2d.agents.spreading import spread_copies
+from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey, OperatorId, RunId, instance_and_copy
@@ -181,4 +182,5 @@ def implement_task(bench: ProgramBench, part: Implementation, structure_only: bo
             for c in op.implementations
         ),
         structure_only=structure_only,
+        round_units=units_of_a_round(bench.state),
     )

@@ -86,7 +86,7 @@ def run(env_data, state, calc_makespan_fn):
         trial = perturb_once(env_data, state.copy(), calc_makespan_fn)
         trial = improve_all(env_data, trial, calc_makespan_fn)
         trial_score = calc_makespan_fn(trial)
-        budget.charge(1)
+        budget.charge({round_units})
         kicks += 1
         change += abs(trial_score - score)
         temperature = WARMTH * budget.remaining() * change / kicks
@@ -125,6 +125,9 @@ class Habits:
     warmth: float = 0.0
     """Temperature, in mean changes of the score by a kick, at which worse solutions are accepted at first; it
     falls with the budget that is left. 0 accepts what is no worse."""
+    round_units: int = 1
+    """Work that a kick and its improvement count beside their own; no tunable. Where a solution cannot be
+    improved any more they end at once, and rounds that counted for nothing would go on for seconds."""
 
 
 def is_iterated(source: str) -> bool:
@@ -164,6 +167,7 @@ def iterate(
         patience=habits.patience,
         parts=habits.parts,
         warmth=habits.warmth,
+        round_units=habits.round_units,
         turns=", both ways in turns until neither gains" if is_paired else "",
         improvement=_TURNS if is_paired else _ONE,
         summary="Construct a solution first, then improve, perturb and improve again; the best found."

@@ -168,7 +168,9 @@ def operator_answers(task: tasks.OperatorTask, rng: np.random.Generator) -> Iter
     for index in rng.permutation(len(pairs)):
         improver, kick = pairs[int(index)]
         patience, parts = (int(rng.choice(values)) for values in ((1, 3, 10, 30), (4, 16, 50, 200)))
-        source = iterate([improver.source], kick.source, Habits(patience, parts))
+        source = iterate(
+            [improver.source], kick.source, Habits(patience, parts, round_units=task.round_units)
+        )
         if source is not None:
             yield _answer(improver, kick, source, task)
 

@@ -126,7 +126,8 @@ class _ProgramMaker:
             return None
         rng = self._rng
         patience, parts, warmth = (v[int(rng.integers(len(v)))] for v in (PATIENCE, PARTS_OF_ENDLESS, WARMTH))
-        return write_program(recipe, self._code, Habits(int(patience), int(parts), float(warmth)))
+        habits = Habits(int(patience), int(parts), float(warmth), self._task.round_units)
+        return write_program(recipe, self._code, habits)
 
     def _fresh(self) -> Recipe | None:
         """Return a recipe drawn at random."""

@@ -212,6 +212,9 @@ class ImplementTask(PastAttempts):
     """Fewest new lines against every member of the pool."""
     measured: frozenset[ImplementationId] = frozenset()
     """Code that the gate measured in earlier generations, which is refused if it comes again."""
+    round_units: int = 1
+    """Work that a round of a search in plain Python counts beside what it calls, where proposals are made
+    without a model."""
     facts: RunFacts | None = None
     """For the second edition of the prompt; ``None`` for the first."""
 
@@ -297,6 +300,9 @@ class OperatorTask(PastAttempts):
     facts: RunFacts
     kernels: Mapping[str, str] = field(default_factory=dict)
     """Texts of the kernels that code may import, by name."""
+    round_units: int = 1
+    """Work that a round of a search in plain Python counts beside what it calls, where proposals are made
+    without a model."""
 
     @cached_property
     def graph(self) -> OperatorGraph:
@@ -371,6 +377,9 @@ class ProgramTask(PastAttempts):
     """`RunFacts.blocks` holds the code that the prompt shows of the library."""
     frame: str = ""
     """Program whose skeleton stays as it is, where a component is asked for; empty for whole programs."""
+    round_units: int = 1
+    """Work that a round of a search in plain Python counts beside what it calls, where proposals are made
+    without a model."""
 
 
 @dataclass(frozen=True)

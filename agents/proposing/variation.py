@@ -106,7 +106,8 @@ def _compositions(base: PoolEntry, task: ImplementTask) -> list[Way]:
 
     def add(weight: float, category: str, *choices: Sources, starts: bool = False) -> None:
         if all(choices):
-            ways.append((weight, lambda rng: _iterate(base, starts, category, choices, kicks, rng)))
+            units = task.round_units
+            ways.append((weight, lambda rng: _iterate(base, starts, category, choices, kicks, units, rng)))
 
     own = (base.source,)
     improvers, endless = _texts(task.improvers), _texts(task.intensifiers)
@@ -215,6 +216,7 @@ def _iterate(
     category: str,
     choices: Sequence[Sources],
     perturbations: tuple[Implementation, ...],
+    round_units: int,
     rng: np.random.Generator,
 ) -> str | None:
     """Return an iterated search with an improver out of each of `choices` and a perturbation.
@@ -224,7 +226,7 @@ def _iterate(
     improvers = list(dict.fromkeys(_draw(texts, rng) for texts in choices))
     parts = PARTS_OF_ENDLESS if category in ENDLESS else PARTS
     patience, part, warmth = (values[int(rng.integers(len(values)))] for values in (PATIENCE, parts, WARMTH))
-    habits = Habits(int(patience), int(part), float(warmth))
+    habits = Habits(int(patience), int(part), float(warmth), round_units)
     kick = _draw(_texts(perturbations), rng)
     return iterate(improvers, kick, habits, base.source if starts else None)
 

@@ -17,6 +17,7 @@ from dga2d.agents.work_calibration import (
     GRACE_S,
     RateMeter,
     not_overcharged,
+    units_of_a_round,
     without_idling,
     without_short_calls,
 )
@@ -125,6 +126,22 @@ def test_an_evaluation_may_take_the_time_its_work_stands_for_several_times(
     assert None not in limits
     assert all(limit is not None and limit >= GRACE_S for limit in limits)
     assert min(limit or 0.0 for limit in limits) == pytest.approx(GRACE_S + 3.0 * worth, rel=0.5)
+
+
+@pytest.mark.parametrize(("rate", "units"), [(4e6, 316), (300e3, 31), (50e3, 3), (1e3, 1)])
+def test_a_round_in_plain_python_counts_about_what_it_takes(
+    simulation: Simulation, requests: list[EvaluationRequest], rate: float, units: int
+) -> None:
+    simulated, _ = simulation.changed(work=1000).run()
+    points = [
+        p.WorkRatePoint(instance=InstanceKey("x"), size=size, work=round(rate), cpu_s=1.0)
+        for size in (5, 10, 20)
+    ]
+    state = replace(simulated, work_rates=WorkRates().with_reference(points, 1))
+    assert units_of_a_round(state) == units
+    settings = state.settings.model_copy(update={"calibration": "off"})
+    assert units_of_a_round(replace(state, settings=settings)) == 1
+    assert units_of_a_round(replace(state, work_rates=WorkRates())) == 1
 
 
 def test_a_rate_at_which_the_code_idled_is_left_out(

@@ -105,6 +105,15 @@ def test_the_search_kicks_and_improves_until_the_share_is_spent() -> None:
     assert budget.exhausted()
 
 
+def test_rounds_that_find_nothing_left_to_do_are_not_for_nothing() -> None:
+    """Neither the kick nor the descent, which has ended, counts any work."""
+    text = iterate([DESCENT], KICK, Habits(2, 1, round_units=10))
+    assert text is not None
+    assert check_source(text) == ()
+    assert len(ran(text, 100.0)[1]) == 10
+    assert [tunable.name for tunable in find_tunables(text)][-3:] == ["KICKS_IN_VAIN", "PARTS", "WARMTH"]
+
+
 ENDLESS = '''"""Counts up as long as it may."""
 
 
