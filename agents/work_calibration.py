@@ -25,7 +25,7 @@ from dga2d.replay.streams import spawn_key
 GRACE_S = 0.5
 """Processor seconds every evaluation under a work budget may take, however little its work stands for."""
 ROUND_S = 1e-4
-"""Seconds that a round of a composed search takes where its operators have nothing to do."""
+"""Processor seconds, about, of a round of a composed search whose operators have nothing to do."""
 _LOOKED_AT = 7
 """Training instances whose sizes are compared to choose the smallest, the middle and the largest."""
 _MEASURED_S = 0.1

@@ -126,8 +126,8 @@ class Habits:
     """Temperature, in mean changes of the score by a kick, at which worse solutions are accepted at first; it
     falls with the budget that is left. 0 accepts what is no worse."""
     round_units: int = 1
-    """Work that a kick and its improvement count beside their own; no tunable. Where a solution cannot be
-    improved any more they end at once, and rounds that counted for nothing would go on for seconds."""
+    """Work units that a round, a kick and its improvement, counts beside their own; no tunable. Where nothing
+    can be improved any more both end at once, and rounds that cost time must not count for nothing."""
 
 
 def is_iterated(source: str) -> bool:

@@ -213,8 +213,8 @@ class ImplementTask(PastAttempts):
     measured: frozenset[ImplementationId] = frozenset()
     """Code that the gate measured in earlier generations, which is refused if it comes again."""
     round_units: int = 1
-    """Work that a round of a search in plain Python counts beside what it calls, where proposals are made
-    without a model."""
+    """Work units that a round of a composed search counts beside its operators' own; for the built-in
+    proposer."""
     facts: RunFacts | None = None
     """For the second edition of the prompt; ``None`` for the first."""
 
@@ -301,8 +301,8 @@ class OperatorTask(PastAttempts):
     kernels: Mapping[str, str] = field(default_factory=dict)
     """Texts of the kernels that code may import, by name."""
     round_units: int = 1
-    """Work that a round of a search in plain Python counts beside what it calls, where proposals are made
-    without a model."""
+    """Work units that a round of a composed search counts beside its operators' own; for the built-in
+    proposer."""
 
     @cached_property
     def graph(self) -> OperatorGraph:
@@ -378,8 +378,8 @@ class ProgramTask(PastAttempts):
     frame: str = ""
     """Program whose skeleton stays as it is, where a component is asked for; empty for whole programs."""
     round_units: int = 1
-    """Work that a round of a search in plain Python counts beside what it calls, where proposals are made
-    without a model."""
+    """Work units that a round of a composed search counts beside its operators' own; for the built-in
+    proposer."""
 
 
 @dataclass(frozen=True)
