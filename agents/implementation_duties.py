@@ -15,7 +15,7 @@ from dga2d.agents.bank_offers import JudgeOffer
 from dga2d.agents.calls import STALE, AbandonCall, AskModel, GiveUp, JudgeAnswer
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.kernel_texts import offered_kernels
-from dga2d.agents.pool_edits import edit_of, edit_to_ask, parent_of, stale_reason
+from dga2d.agents.pool_edits import edit_of, edit_to_ask, parent_of, rank_among_askers, stale_reason
 from dga2d.agents.prompt_facts import pool_figures, run_facts
 from dga2d.agents.proposing import tasks
 from dga2d.agents.proposing.answers import DIFF_STAGE
@@ -238,6 +238,7 @@ async def read_task(
     ]
     has_facts = state.settings.prompt_edition >= 2
     draft = generation.proposals.get(slot - 1) if slot % basis.turns else None
+    rank, askers = rank_among_askers(state, slot)
     return tasks.ImplementTask(
         card=context.card,
         facts=await run_facts(state, slot, edit.operator, others, sources) if has_facts else None,
@@ -264,6 +265,8 @@ async def read_task(
         allows_configurations=settings.configurations,
         near_copy_lines=settings.near_copy_lines,
         round_units=units_of_a_round(state),
+        rank=rank,
+        askers=askers,
         measured=frozenset(tried.implementation for tried in gate.tried_before(state, edit.operator)),
         **vars(past),
     )

@@ -8,11 +8,8 @@ such as annealing, can be repeated, too. How large the parts are, what is accept
 to its best solution are tunables. Definitions that are the same as the first text's stand once, the other
 names of later texts get a prefix.
 
-Complete programs are made of library code likewise: a recipe says of which operators, and can be read back. A
-chain constructs a solution and hands it from stage to stage, as a pipeline does: each has its part of what is
-left of the budget, by weights that are tunables. An iterated program repeats improvements from perturbed
-solutions (`iterate`). The recipe stands in the docstring, so that whoever varies the program knows its parts;
-code without one is varied in its constants alone.
+Such a search can be taken apart again, with its constants as they have become since, so that whoever varies
+it exchanges one part and keeps the others.
 
 References
 ----------
@@ -27,17 +24,16 @@ import ast
 import io
 import re
 import tokenize
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, NamedTuple
 
 from dga2d.agents.proposing.answers import parse_source
-from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.statements import Statement, split_statements
-from dga2d.domains.source_rules.text import MAX_SOURCE_BYTES
+from dga2d.domains.core.tunables import find_tunables
 
 CONSTRUCT, IMPROVE, DEEPEN, PERTURB = "construct_once", "improve_once", "deepen_once", "perturb_once"
+TITLE, THEN = "Iterated local search.", "\n\nThen:\n"
 OWN_NAMES = frozenset({"KICKS_IN_VAIN", "PARTS", "WARMTH", "Part", "improve_all"})
 """Names that the new text needs for itself."""
 SPENDING = """\
@@ -116,7 +112,7 @@ _TURNS = """    state = improve_once(env_data, state, calc_makespan_fn)
 
 @dataclass(frozen=True)
 class Habits:
-    """First values of a search's tunables."""
+    """Values of a search's tunables, at first or as they have become."""
 
     patience: int
     """Kicks in vain before it returns to its best solution."""
@@ -130,6 +126,19 @@ class Habits:
     can be improved any more both end at once, and rounds that cost time must not count for nothing."""
 
 
+@dataclass(frozen=True)
+class Search:
+    """The parts of an iterated search, each a text with a ``run`` of its own."""
+
+    improvers: tuple[str, ...]
+    """One or two."""
+    perturbation: str
+    constructor: str | None
+    """Initialiser that it starts from, if it does not start from what it is given."""
+    habits: Habits
+    """Its constants as they are; `Habits.round_units` is what the text counts."""
+
+
 def is_iterated(source: str) -> bool:
     """Return whether a text was made here, so that iterating it again gains nothing."""
     return re.search(rf"^def {IMPROVE}\(", source, flags=re.MULTILINE) is not None
@@ -140,7 +149,7 @@ def iterate(
     perturbation: str,
     habits: Habits,
     constructor: str | None = None,
-    title: str = "Iterated local search.",
+    title: str = TITLE,
 ) -> str | None:
     """Return an iterated search around the ``run`` of one or two `improvers`, kicked by that of
     `perturbation` and started from what `constructor`, an initialiser, makes, or else from what it is given.
@@ -203,8 +212,71 @@ def merge_modules(parts: Sequence[tuple[str, str]], title: str, taken: frozenset
         bound.update(renamed.values())
         texts += [_rename(_with_comments(piece), renamed) for piece in own]
         before = before or pieces
-    heading = "\n\nThen:\n".join(_summary(source) for source, _ in parts)
+    heading = THEN.join(_summary(source) for source, _ in parts)
     return "\n\n\n".join((f'"""{title}\n\n{heading}\n"""', "\n".join(imports), *texts))
+
+
+def take_apart(source: str) -> Search | None:
+    """Return the parts of an iterated search that bears the usual title, `iterate` undone.
+
+    Every part gets what its ``run`` rests on, by the names that it had before, and keeps its constants as
+    they are now. Definitions that nothing uses are left behind. ``None`` where the text is no such search any
+    more.
+
+    Raises
+    ------
+    ProposalError
+        ``syntax``: the text is not Python.
+    """
+    pieces = _pieces(source)
+    by_name = {name: piece for piece in pieces for name in piece.names}
+    roles = [role for role in (CONSTRUCT, IMPROVE, DEEPEN, PERTURB) if role in by_name]
+    title, _, heading = _summary(source).partition("\n\n")
+    summaries = heading.split(THEN)
+    rounds = re.search(r"^        budget\.charge\((\d+)\)\n        kicks \+= 1$", source, flags=re.MULTILINE)
+    values = {tunable.name: tunable.value for tunable in find_tunables(source)}
+    patience, parts, warmth = (values.get(name) for name in ("KICKS_IN_VAIN", "PARTS", "WARMTH"))
+    if title != TITLE or not {IMPROVE, PERTURB} <= {*roles} or len(summaries) != len(roles) or rounds is None:
+        return None
+    if not (isinstance(patience, int) and isinstance(parts, int) and isinstance(warmth, int | float)):
+        return None
+    used = {role: _rests_on(role, by_name) for role in roles}
+    texts = {}
+    for role, summary in zip(roles, summaries, strict=True):
+        elsewhere = set().union(*(used[other] for other in roles if other != role))
+        if used[role] & {*OWN_NAMES, *roles} != {role}:
+            return None
+        prefix = "" if role == roles[0] else role.partition("_")[0]
+        renamed = {name: _without_prefix(prefix, name) for name in used[role] - elsewhere} | {role: "run"}
+        texts[role] = _module(summary, [p for p in pieces if used[role] & {*p.names}], renamed)
+    return Search(
+        tuple(texts[role] for role in (IMPROVE, DEEPEN) if role in texts),
+        texts[PERTURB],
+        texts.get(CONSTRUCT),
+        Habits(patience, parts, float(warmth), int(rounds[1])),
+    )
+
+
+def _rests_on(name: str, by_name: dict[str, Statement]) -> set[str]:
+    """Return the names at the top level that a definition needs, its own among them."""
+    found, waiting = set[str](), [name]
+    while waiting:
+        piece = by_name.get(waiting.pop())
+        if piece is not None and not found >= {*piece.names}:
+            found.update(piece.names)
+            waiting += sorted(piece.reads)
+    return found
+
+
+def _without_prefix(prefix: str, name: str) -> str:
+    longest = f"{prefix.upper()}_" if name.isupper() else f"{prefix}_"
+    return name.removeprefix(longest) if prefix else name
+
+
+def _module(summary: str, pieces: Sequence[Statement], renamed: dict[str, str]) -> str:
+    imports = [_with_comments(piece).strip() for piece in pieces if piece.is_import]
+    texts = [_rename(_with_comments(piece), renamed) for piece in pieces if not piece.is_import]
+    return "\n\n\n".join((f'"""{summary}"""', *(["\n".join(imports)] if imports else []), *texts)) + "\n"
 
 
 def _add_prefix(prefix: str, name: str) -> str:
@@ -259,104 +331,3 @@ def _rename(text: str, names: dict[str, str]) -> str:
             done = start + len(token.string)
         before = token.string
     return "".join((*out, text[done:]))
-
-
-_RECIPE = re.compile(r"^Recipe: (?P<kind>chain|iterated) (?P<parts>\S+(?: \S+)*)$", re.MULTILINE)
-_OWN_NAMES = frozenset({"Stage", "WEIGHTS"})
-_CHAIN_DRIVER = '''
-
-{weights}
-
-
-class Stage:
-    """A part of what is left of a budget."""
-
-    def __init__(self, budget, share):
-        self.budget = budget
-        self.start = budget.remaining()
-        self.length = max(self.start * share, 1e-9)
-
-{spending}
-
-def run(env_data, state, calc_makespan_fn):
-    """Construct a solution and hand it from stage to stage; the best found."""
-    budget, best, best_score = env_data["budget"], None, math.inf
-    weights = [{names}]
-    for number, stage in enumerate([{stages}]):
-        share = Stage(budget, weights[number] / sum(weights[number:]))
-        state = stage({{**env_data, "budget": share}}, state, calc_makespan_fn)
-        score = calc_makespan_fn(state)
-        if best is None or score < best_score:
-            best, best_score = state.copy(), score
-    return best
-'''
-
-
-USUAL_HABITS = Habits(patience=10, parts=8)
-
-
-class Recipe(NamedTuple):
-    """What a program is made of."""
-
-    kind: Literal["chain", "iterated"]
-    parts: tuple[str, ...]
-    """Ids of implementations: the initialiser, then the stages in order; of an iterated program one or two
-    improvers and, last, the perturbation."""
-
-
-def recipe_of(source: str) -> Recipe | None:
-    """Return the recipe that a text names; ``None`` where it names none."""
-    found = _RECIPE.search(source)
-    if found is None:
-        return None
-    kind: Literal["chain", "iterated"] = "chain" if found["kind"] == "chain" else "iterated"
-    return Recipe(kind, tuple(found["parts"].split()))
-
-
-def write_program(
-    recipe: Recipe, library: Mapping[str, Implementation], habits: Habits = USUAL_HABITS
-) -> str | None:
-    """Return the text of a recipe; ``None`` where its parts are unknown, do not go together or are too long.
-
-    `habits` are those of an iterated program.
-
-    Raises
-    ------
-    ProposalError
-        ``syntax``: a part is not Python.
-    """
-    if any(part not in library for part in recipe.parts):
-        return None
-    names = [library[part].operator.replace("_", " ") for part in recipe.parts]
-    texts = [library[part].source for part in recipe.parts]
-    told = f"\n\nRecipe: {recipe.kind} {' '.join(recipe.parts)}"
-    if recipe.kind == "iterated":
-        if not 3 <= len(texts) <= 4:
-            return None
-        idea = f"{' and '.join(names[1:-1])} in turns, kicked by {names[-1]}, from {names[0]}."
-        text = iterate(texts[1:-1], texts[-1], habits, texts[0], title=f"{_capital(idea)}{told}")
-    else:
-        text = _chain(texts, f"{_capital(', then '.join(names))}.{told}")
-    if text is None or len(text.encode()) > MAX_SOURCE_BYTES:
-        return None
-    return text if text.endswith("\n") else f"{text}\n"
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _chain(texts: Sequence[str], title: str) -> str | None:
-    if any(is_iterated(source) for source in texts[1:]):
-        return None
-    stages = [f"stage{number}_run" for number in range(len(texts))]
-    weights = [f"WEIGHT_{number}" for number in range(len(texts))]
-    merged = merge_modules([*zip(texts, stages, strict=True)], title, _OWN_NAMES | {*weights})
-    if merged is None:
-        return None
-    return merged + _CHAIN_DRIVER.format(
-        spending=SPENDING,
-        weights="\n".join(f"{name} = 1.0  # tunable: float 0.1..10.0" for name in weights),
-        names=", ".join(weights),
-        stages=", ".join(stages),
-    )

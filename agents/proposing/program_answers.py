@@ -22,9 +22,10 @@ from dga2d.agents.proposing.answers import (
     parse_source,
     python_block,
 )
-from dga2d.agents.proposing.composition import Habits, Recipe, recipe_of, write_program
+from dga2d.agents.proposing.composition import Habits
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.prompts import fence
+from dga2d.agents.proposing.recipes import Recipe, recipe_of, write_program
 from dga2d.agents.proposing.tasks import ProgramTask, ReflectTask, ShownProgram
 from dga2d.agents.proposing.variation import PARTS_OF_ENDLESS, PATIENCE, WARMTH, perturb
 from dga2d.domains.core.components import bound_names, evolved_function, join_component, split_component

@@ -215,6 +215,10 @@ class ImplementTask(PastAttempts):
     round_units: int = 1
     """Work units that a round of a composed search counts beside its operators' own; for the built-in
     proposer."""
+    rank: int = 1
+    """Which of the `askers` this one is: the built-in proposer gives none of them what another may get."""
+    askers: int = 1
+    """Requests of the same time for code of the operator."""
     facts: RunFacts | None = None
     """For the second edition of the prompt; ``None`` for the first."""
 

@@ -1,4 +1,5 @@
-"""New implementations out of old ones: searches composed, blocks exchanged, tunables varied or recombined.
+"""New implementations out of old ones: searches composed and recomposed, blocks exchanged, tunables varied or
+recombined.
 
 Where races set constants (`ImplementTask.structure_only`), what changes constants alone is left to them.
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from dga2d.agents.proposing.answers import near_copy_of, normalised_ast_digest
 from dga2d.agents.proposing.blocks import exchange_block, read_module
-from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
+from dga2d.agents.proposing.composition import Habits, Search, is_iterated, iterate, take_apart
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
@@ -48,7 +49,7 @@ Ways = Callable[[PoolEntry, ImplementTask], list[Way]]
 
 def all_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
     """Return the kinds of variation that `base` allows, with their weights."""
-    ways = _compositions(base, task)
+    ways = _revisions(base, task) if is_iterated(base.source) else _compositions(base, task)
     if swaps := _block_swaps(base, task):
         weight = 0.0 if task.structure_only else SWAP_THEN_PERTURB
         ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng, weight)))
@@ -99,15 +100,14 @@ def constant_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
 
 def _compositions(base: PoolEntry, task: ImplementTask) -> list[Way]:
     """Return the iterated searches that `base` can be part of, with their weights."""
-    if task.card.repeats or is_iterated(base.source) or not task.perturbations:
+    if task.card.repeats or not task.perturbations:
         return []
-    kicks, category = task.perturbations, task.operator.category
+    category = task.operator.category
     ways: list[Way] = []
 
     def add(weight: float, category: str, *choices: Sources, starts: bool = False) -> None:
         if all(choices):
-            units = task.round_units
-            ways.append((weight, lambda rng: _iterate(base, starts, category, choices, kicks, units, rng)))
+            ways.append((weight, lambda rng: _iterate(base, starts, category, choices, task, rng)))
 
     own = (base.source,)
     improvers, endless = _texts(task.improvers), _texts(task.intensifiers)
@@ -126,10 +126,44 @@ def _compositions(base: PoolEntry, task: ImplementTask) -> list[Way]:
     return ways
 
 
+def _revisions(base: PoolEntry, task: ImplementTask) -> list[Way]:
+    """Return the searches that differ from `base`, an iterated one, in one part, with their weights."""
+    search = take_apart(base.source)
+    if search is None:
+        return []
+    first, *second = search.improvers
+    improvers, endless, kicks = map(_texts, (task.improvers, task.intensifiers, task.perturbations))
+    mates = [entry.source for entry in task.pool if not is_iterated(entry.source)]
+    starts = () if search.constructor is None else tuple(mates)
+    ways: list[Way] = []
+
+    def add(weight: float, donors: Sources, revise: Callable[[str, np.random.Generator], Search]) -> None:
+        if donors:
+            ways.append((weight, lambda rng: _write(revise(_draw(donors, rng), rng), task)))
+
+    def repeat(ranges: Sequence[int]) -> Callable[[str, np.random.Generator], Search]:
+        def revise(donor: str, rng: np.random.Generator) -> Search:
+            habits = replace(search.habits, parts=int(rng.choice(ranges)))
+            return replace(search, improvers=(donor, *second), habits=habits)
+
+        return revise
+
+    add(0.3, kicks, lambda donor, rng: replace(search, perturbation=donor))
+    add(0.3, improvers, lambda donor, rng: replace(search, improvers=(first, donor)))
+    add(0.2, improvers, repeat(PARTS))
+    add(0.2, endless, repeat(PARTS_OF_ENDLESS))
+    add(0.2, starts, lambda donor, rng: replace(search, constructor=donor))
+    add(0.1, tuple(second), lambda donor, rng: replace(search, improvers=(first,)))
+    add(0.1, tuple(second), lambda donor, rng: replace(search, improvers=(donor, first)))
+    return ways
+
+
 def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = all_ways) -> Iterator[str]:
     """Yield different variations of the task's parent, none of which the task would refuse as known.
 
-    The other members of the pool follow by falling credit; each base gets `DRAWS` draws.
+    The other members of the pool follow by falling credit; each base gets `DRAWS` draws. Where others ask for
+    code of the operator at the same time the texts are dealt out by their digests, so that none is measured
+    twice.
 
     Raises
     ------
@@ -151,12 +185,14 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
         if not ways:
             continue
         weights = np.array([weight for weight, _ in ways])
-        for _ in range(DRAWS):
+        for _ in range(DRAWS * task.askers):
             way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1]
             text = way(rng)
-            if text is None or digest(text) in known:
+            if text is None or (meaning := digest(text)) in known:
                 continue
-            known.add(digest(text))
+            known.add(meaning)
+            if int(meaning, 16) % task.askers != task.rank - 1:
+                continue
             if near_copy_of(text, task) is None and identifier(text) not in task.measured:
                 yield text
 
@@ -215,20 +251,25 @@ def _iterate(
     starts: bool,
     category: str,
     choices: Sequence[Sources],
-    perturbations: tuple[Implementation, ...],
-    round_units: int,
+    task: ImplementTask,
     rng: np.random.Generator,
 ) -> str | None:
     """Return an iterated search with an improver out of each of `choices` and a perturbation.
 
     `category` is that of the first improver; the base `starts` the search where it is an initialiser.
     """
-    improvers = list(dict.fromkeys(_draw(texts, rng) for texts in choices))
+    improvers = tuple(_draw(texts, rng) for texts in choices)
     parts = PARTS_OF_ENDLESS if category in ENDLESS else PARTS
     patience, part, warmth = (values[int(rng.integers(len(values)))] for values in (PATIENCE, parts, WARMTH))
-    habits = Habits(int(patience), int(part), float(warmth), round_units)
-    kick = _draw(_texts(perturbations), rng)
-    return iterate(improvers, kick, habits, base.source if starts else None)
+    kick, habits = _draw(_texts(task.perturbations), rng), Habits(int(patience), int(part), float(warmth))
+    return _write(Search(improvers, kick, base.source if starts else None, habits), task)
+
+
+def _write(search: Search, task: ImplementTask) -> str | None:
+    """Return the text of a search; ``None`` where its parts do not go together."""
+    improvers = list(dict.fromkeys(search.improvers))
+    habits = replace(search.habits, round_units=task.round_units)
+    return iterate(improvers, search.perturbation, habits, search.constructor)
 
 
 def _draw(texts: Sources, rng: np.random.Generator) -> str:

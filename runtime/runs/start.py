@@ -18,7 +18,7 @@ import anyio
 from dga2d.agents.conductor import draw_batch
 from dga2d.agents.pipeline_sampler import PolicyPromptContext
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
-from dga2d.agents.proposing.composition import Recipe, write_program
+from dga2d.agents.proposing.recipes import Recipe, write_program
 from dga2d.domains.core.components import Component, components_of
 from dga2d.domains.core.contract import (
     Domain,

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing.composition import Habits, is_iterated, iterate
+from dga2d.agents.proposing.composition import Habits, Search, is_iterated, iterate, take_apart
 from dga2d.agents.proposing.errors import ProposalError
+from dga2d.agents.proposing.variation import rewrite
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Implementation, Operator, State
 from dga2d.domains.core.registry import domain_names, get_domain
@@ -59,6 +60,23 @@ def shared(x):
 def run(env_data, state, calc_makespan_fn):
     env_data["log"].append((limit(0), shared(1)))
     state.sequence = state.sequence + env_data["rng"].integers(-2, 2, 1).astype(np.int32)
+    return state
+'''
+
+
+BUILD = '''"""Starts at a hundred."""
+
+import numpy as np
+
+START = 100  # tunable: int 10..900
+
+
+def limit(x):
+    return START
+
+
+def run(env_data, state, calc_makespan_fn):
+    state.sequence = np.array([limit(0)], dtype=np.int32)
     return state
 '''
 
@@ -181,6 +199,66 @@ def test_a_text_that_is_not_python_is_refused() -> None:
         iterate(["def run("], KICK, Habits(1, 1))
 
 
+STEEP = DESCENT.replace("limit(0)", "limit(shared(0))")  # nothing in it is without use
+
+
+def put_together(search: Search | None) -> str | None:
+    assert search is not None
+    return iterate(search.improvers, search.perturbation, search.habits, search.constructor)
+
+
+@pytest.mark.parametrize("constructor", [None, BUILD])
+@pytest.mark.parametrize("second", [(), (STEEP.replace("// 2", "// 3"),)])
+def test_a_search_is_taken_apart_as_it_was_put_together(
+    second: tuple[str, ...], constructor: str | None
+) -> None:
+    habits = Habits(7, 4, 0.3, round_units=10)
+    text = iterate([STEEP, *second], KICK, habits, constructor)
+    assert text is not None
+    search = take_apart(text)
+    assert search is not None
+    assert search.habits == habits
+    assert [len(search.improvers), search.constructor is None] == [1 + len(second), constructor is None]
+    for part in (*search.improvers, search.perturbation):
+        assert check_source(part) == ()
+        names = [node.name for node in ast.parse(part).body if isinstance(node, ast.FunctionDef)]
+        assert sorted(names) == ["limit", "run", "shared"]
+    assert put_together(search) == text
+
+
+def test_parts_keep_the_constants_that_they_have_become() -> None:
+    text = iterate([STEEP], KICK, Habits(7, 1))
+    assert text is not None
+    tuned = rewrite(text, {"TARGET": 5, "PERTURB_TARGET": 40, "PARTS": 9})
+    search = take_apart(tuned)
+    assert search is not None
+    values = [
+        {t.name: t.value for t in find_tunables(part)} for part in (*search.improvers, search.perturbation)
+    ]
+    assert values == [{"TARGET": 5}, {"TARGET": 40}]
+    assert search.habits == Habits(7, 9)
+    assert put_together(search) == tuned
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Iterated local search.", "A search of my own."),
+        ("\n\nThen:\n", "\n\n"),
+        ("def perturb_once", "def perturb_twice"),
+        ("budget.charge(1)", "budget.charge(UNITS)"),
+        ("PARTS = 1  # tunable: int 1..400", "PARTS = 1"),
+        ("math.floor(PERTURB_TARGET)", "math.floor(PARTS)"),
+    ],
+)
+def test_what_has_become_another_program_is_not_taken_apart(old: str, new: str) -> None:
+    text = iterate([DESCENT], KICK, Habits(7, 1))
+    assert text is not None
+    assert old in text
+    assert take_apart(text.replace(old, new)) is None
+    assert take_apart(DESCENT) is None
+
+
 def marks(number: int) -> tuple[pytest.MarkDecorator, ...]:
     return () if number < 1 else (pytest.mark.slow,)
 
@@ -205,6 +283,7 @@ def test_all_libraries_can_be_iterated(name: str, improver: Operator, kick: Oper
     text = iterate([improver.implementations[0].source], kick.implementations[0].source, Habits(3, 8))
     assert text is not None
     assert check_source(text) == ()
+    assert put_together(take_apart(text)) == text
 
 
 @pytest.mark.slow
@@ -227,23 +306,6 @@ def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: s
         budget = Budget(2000, "work", 2)
         scores.append(execute(runs, environment, domain.decoder(environment), budget, rng).score)
     assert scores[1] < scores[0]
-
-
-BUILD = '''"""Starts at a hundred."""
-
-import numpy as np
-
-START = 100  # tunable: int 10..900
-
-
-def limit(x):
-    return START
-
-
-def run(env_data, state, calc_makespan_fn):
-    state.sequence = np.array([limit(0)], dtype=np.int32)
-    return state
-'''
 
 
 def test_an_initialiser_constructs_first_and_then_improves() -> None:
@@ -293,3 +355,4 @@ def test_all_initialisers_can_be_followed_by_a_search(name: str) -> None:
             text = iterate([second], third, Habits(3, 50), first)
             assert text is not None
             assert check_source(text) == ()
+            assert put_together(take_apart(text)) == text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -11,6 +12,7 @@ import pytest
 
 from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
 from dga2d.agents.proposing.blocks import Block, read_module
+from dga2d.agents.proposing.composition import Habits, Search, iterate, take_apart
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import variations
 from dga2d.domains.core.contract import Card, Implementation, OperatorName
@@ -76,6 +78,24 @@ def test_what_was_measured_before_is_not_proposed_again() -> None:
     assert tuple(islice(variations(lost, np.random.default_rng(1)), 2)) == (found[1], found[3])
 
 
+def test_those_who_ask_at_the_same_time_are_dealt_different_texts() -> None:
+    entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[min(FIRST)], 0.0)
+    task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry, askers=3)
+    for seed in range(3):
+        dealt = [
+            {
+                normalised_ast_digest(text)
+                for stream in range(4)
+                for text in islice(
+                    variations(replace(task, rank=rank), np.random.default_rng((seed, stream))), 4
+                )
+            }
+            for rank in (1, 2, 3)
+        ]
+        assert all(len(texts) > 1 for texts in dealt)
+        assert len(set.union(*dealt)) == sum(map(len, dealt))
+
+
 @pytest.mark.slow
 def test_blocks_of_the_same_name_have_the_same_signature_within_a_domain() -> None:
     for domain in domain_names():
@@ -99,3 +119,54 @@ def test_no_searches_are_composed_for_walks_that_are_repeated() -> None:
     assert next(variations(task, np.random.default_rng(1)), None) is not None
     repeated = replace(task, card=replace(CARD, repeats=True))
     assert next(variations(repeated, np.random.default_rng(1)), None) is None
+
+
+def composed(domain: str) -> tuple[ImplementTask, Search]:
+    """A task whose parent is an iterated search of the library's code, and its parts."""
+    by_category: dict[str, list[Implementation]] = {}
+    for operator in get_domain(domain).operators():
+        by_category.setdefault(operator.category, []).extend(operator.implementations)
+    improvers, kicks = by_category["local_search"], by_category["perturbation"]
+    habits = Habits(10, 50, 0.05, round_units=3)
+    text = iterate([c.source for c in improvers[:2]], kicks[0].source, habits)
+    assert text is not None
+    entry, search = PoolEntry(ImplementationId("op.000000000000"), text, 0.0), take_apart(text)
+    assert search is not None
+    donors = tuple(by_category["intensification"])
+    task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry, round_units=3, structure_only=True)
+    return replace(task, perturbations=tuple(kicks), improvers=tuple(improvers), intensifiers=donors), search
+
+
+def told(search: Search) -> list[str | None]:
+    """What each part says of itself, the perturbation last; code that parts share has no order of its own."""
+    return [ast.get_docstring(ast.parse(part)) for part in (*search.improvers, search.perturbation)]
+
+
+@pytest.mark.parametrize("domain", ["jsp", "cvrp"])
+def test_an_iterated_search_is_varied_in_one_part(domain: str) -> None:
+    task, search = composed(domain)
+    found = list(islice(variations(task, np.random.default_rng(1)), 12))
+    (*before, usual), ways = told(search), set()
+    for text in found:
+        assert parse_implementation(f"```python\n{text}```\n", task) == text
+        revised = take_apart(text)
+        assert revised is not None
+        *improvers, kick = told(revised)
+        new = {*improvers} - {*before}
+        assert len(new) + (kick != usual) <= 1
+        ways.add("kick" if kick != usual else "improver" if new else "order")
+    assert {"kick", "improver"} <= ways
+    assert found == list(islice(variations(task, np.random.default_rng(1)), 12))
+
+
+def test_an_initialisers_search_may_begin_with_another_one() -> None:
+    task, search = composed("jsp")
+    starts = [c for op in get_domain("jsp").operators() if op.is_initialiser for c in op.implementations]
+    text = iterate(search.improvers, search.perturbation, search.habits, starts[0].source)
+    assert text is not None
+    entry = PoolEntry(ImplementationId("op.000000000000"), text, 0.0)
+    mates = tuple(PoolEntry(ImplementationId(c.id), c.source, 0.0) for c in starts[1:])
+    richer = replace(task, parent=entry, pool=(entry, *mates))
+    found = [take_apart(text) for text in islice(variations(richer, np.random.default_rng(1)), 12)]
+    begun = {revised.constructor for revised in found if revised is not None}
+    assert len(begun) > 1
