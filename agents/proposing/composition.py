@@ -244,10 +244,11 @@ def take_apart(source: str) -> Search | None:
     texts = {}
     for role, summary in zip(roles, summaries, strict=True):
         elsewhere = set().union(*(used[other] for other in roles if other != role))
-        if used[role] & {*OWN_NAMES, *roles} != {role}:
-            return None
         prefix = "" if role == roles[0] else role.partition("_")[0]
         renamed = {name: _without_prefix(prefix, name) for name in used[role] - elsewhere} | {role: "run"}
+        has_driver = used[role] & {*OWN_NAMES, *roles, "run"} != {role}
+        if has_driver or len({*renamed.values()} | (used[role] & elsewhere)) < len(used[role]):
+            return None
         texts[role] = _module(summary, [p for p in pieces if used[role] & {*p.names}], renamed)
     return Search(
         tuple(texts[role] for role in (IMPROVE, DEEPEN) if role in texts),

@@ -133,8 +133,9 @@ def _revisions(base: PoolEntry, task: ImplementTask) -> list[Way]:
         return []
     first, *second = search.improvers
     improvers, endless, kicks = map(_texts, (task.improvers, task.intensifiers, task.perturbations))
-    mates = [entry.source for entry in task.pool if not is_iterated(entry.source)]
-    starts = () if search.constructor is None else tuple(mates)
+    starts: Sources = ()
+    if search.constructor is not None:
+        starts = tuple(entry.source for entry in task.pool if not is_iterated(entry.source))
     ways: list[Way] = []
 
     def add(weight: float, donors: Sources, revise: Callable[[str, np.random.Generator], Search]) -> None:

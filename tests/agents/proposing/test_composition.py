@@ -249,6 +249,8 @@ def test_parts_keep_the_constants_that_they_have_become() -> None:
         ("budget.charge(1)", "budget.charge(UNITS)"),
         ("PARTS = 1  # tunable: int 1..400", "PARTS = 1"),
         ("math.floor(PERTURB_TARGET)", "math.floor(PARTS)"),
+        ("math.floor(PERTURB_TARGET)", "run({}, None, None)"),
+        ("math.floor(PERTURB_TARGET)", "limit(0)"),
     ],
 )
 def test_what_has_become_another_program_is_not_taken_apart(old: str, new: str) -> None:

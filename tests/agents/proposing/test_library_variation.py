@@ -81,19 +81,16 @@ def test_what_was_measured_before_is_not_proposed_again() -> None:
 def test_those_who_ask_at_the_same_time_are_dealt_different_texts() -> None:
     entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[min(FIRST)], 0.0)
     task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry, askers=3)
-    for seed in range(3):
-        dealt = [
-            {
-                normalised_ast_digest(text)
-                for stream in range(4)
-                for text in islice(
-                    variations(replace(task, rank=rank), np.random.default_rng((seed, stream))), 4
-                )
-            }
-            for rank in (1, 2, 3)
-        ]
-        assert all(len(texts) > 1 for texts in dealt)
-        assert len(set.union(*dealt)) == sum(map(len, dealt))
+    dealt = [
+        {
+            normalised_ast_digest(text)
+            for stream in range(2)
+            for text in islice(variations(replace(task, rank=rank), np.random.default_rng(stream)), 2)
+        }
+        for rank in (1, 2, 3)
+    ]
+    assert all(len(texts) > 1 for texts in dealt)
+    assert len(set.union(*dealt)) == sum(map(len, dealt))
 
 
 @pytest.mark.slow
@@ -142,10 +139,10 @@ def told(search: Search) -> list[str | None]:
     return [ast.get_docstring(ast.parse(part)) for part in (*search.improvers, search.perturbation)]
 
 
-@pytest.mark.parametrize("domain", ["jsp", "cvrp"])
+@pytest.mark.parametrize("domain", ["jsp", pytest.param("cvrp", marks=pytest.mark.slow)])
 def test_an_iterated_search_is_varied_in_one_part(domain: str) -> None:
     task, search = composed(domain)
-    found = list(islice(variations(task, np.random.default_rng(1)), 12))
+    found = list(islice(variations(task, np.random.default_rng(1)), 6))
     (*before, usual), ways = told(search), set()
     for text in found:
         assert parse_implementation(f"```python\n{text}```\n", task) == text
@@ -156,7 +153,7 @@ def test_an_iterated_search_is_varied_in_one_part(domain: str) -> None:
         assert len(new) + (kick != usual) <= 1
         ways.add("kick" if kick != usual else "improver" if new else "order")
     assert {"kick", "improver"} <= ways
-    assert found == list(islice(variations(task, np.random.default_rng(1)), 12))
+    assert found[:2] == list(islice(variations(task, np.random.default_rng(1)), 2))
 
 
 def test_an_initialisers_search_may_begin_with_another_one() -> None:
@@ -167,6 +164,6 @@ def test_an_initialisers_search_may_begin_with_another_one() -> None:
     entry = PoolEntry(ImplementationId("op.000000000000"), text, 0.0)
     mates = tuple(PoolEntry(ImplementationId(c.id), c.source, 0.0) for c in starts[1:])
     richer = replace(task, parent=entry, pool=(entry, *mates))
-    found = [take_apart(text) for text in islice(variations(richer, np.random.default_rng(1)), 12)]
+    found = [take_apart(text) for text in islice(variations(richer, np.random.default_rng(1)), 8)]
     begun = {revised.constructor for revised in found if revised is not None}
     assert len(begun) > 1
