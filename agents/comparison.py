@@ -10,6 +10,8 @@ probability of at most `checkpoint_error`.
 References
 ----------
 S. Holm, "A simple sequentially rejective multiple test procedure", Scand. Journal of Statistics 6, 1979.
+K. Kim, D. L. DeMets, "Design and analysis of group sequential tests based on the type I error spending rate
+function", Biometrika 74, 1987 (powers of the part that is over).
 K. K. G. Lan, D. L. DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 70, 1983.
 R. E. Tarone, "A modified Bonferroni method for discrete data", Biometrics 46, 1990.
 """
@@ -173,20 +175,31 @@ def error_weights(state: RunState, challengers: Sequence[tuple[Step, ...]]) -> l
 
 
 def error_to_spend(state: RunState) -> float:
-    """Return the error rate of the open validation: an equal part of what is left for those still planned,
-    the open one included."""
+    """Return the error rate of the open validation: of what is left, the part that `error_spending` gives it
+    among those still planned, the open one included."""
+    spent = [r.comparison.error for r in state.validated if r.comparison is not None]
+    left = max(state.settings.checkpoint_error - math.fsum(spent), 0.0)
+    planned = 1 + _validations_to_come(state)
+    if state.settings.error_spending == "even":
+        return _round_figure((1.0 - RESERVE) * left / planned)
+    start, here, end = (number**3 for number in (len(spent), len(spent) + 1, len(spent) + planned))
+    return _round_figure((1.0 - RESERVE) * left * (here - start) / (end - start))
+
+
+def _validations_to_come(state: RunState) -> int:
+    """Return how many validations follow the open one, of a method's run about how many."""
     settings, generation = state.settings, state.generation
     assert generation is not None
-    spent = math.fsum(r.comparison.error for r in state.validated if r.comparison is not None)
-    left = max(settings.checkpoint_error - spent, 0.0)
     if not settings.evolves_pipelines:
-        return _round_figure((1.0 - RESERVE) * left / (1 + _validations_to_come(state)))
+        if state.ledger.spent_reason is not None:
+            return 0
+        interval = calls_between_validations(state)
+        return 1 if interval is None else math.ceil(state.ledger.left / interval)
     last, interval = settings.generations, settings.validation_interval
     if settings.evolution and state.ledger.spent_reason is not None:
         last = generation.number
     due = {last} | (set(range(interval, last + 1, interval)) if interval else set())
-    planned = sum(number > generation.number for number in due) + 1
-    return _round_figure((1.0 - RESERVE) * left / planned)
+    return sum(number > generation.number for number in due)
 
 
 def calls_between_validations(state: RunState) -> float | None:
@@ -196,14 +209,6 @@ def calls_between_validations(state: RunState) -> float | None:
     if not settings.validation_interval:
         return None
     return max(state.ledger.limit * settings.validation_interval / settings.generations, 1.0)
-
-
-def _validations_to_come(state: RunState) -> int:
-    """Return about how many validations of a method's run follow the open one."""
-    if state.ledger.spent_reason is not None:
-        return 0
-    interval = calls_between_validations(state)
-    return 1 if interval is None else math.ceil(state.ledger.left / interval)
 
 
 def checkpoint_or_baseline(state: RunState) -> tuple[Step, ...]:

@@ -221,6 +221,9 @@ class RunSettings(BaseModel):
     selected, as in logs from before there was this setting."""
     checkpoint_error: float = Field(0.05, gt=0.0, lt=1.0)
     """Probability with which a run under ``pooled`` ever replaces its checkpoint by something no better."""
+    error_spending: Literal["even", "late"] = "even"
+    """How `checkpoint_error` is divided among the validations of a run: ``even``, or ``late``, as the cube of
+    the part of them that is over, so that most is left for the last, whose winner the run returns."""
     champion_share: float = Field(0.0, ge=0.0, lt=1.0)
     """Part of a validation's error rate that goes to the champion of the races, which has been tested before;
     the other challengers share the rest, and its part once it is found better. 0 treats all alike."""

@@ -191,12 +191,25 @@ def test_the_error_rate_of_a_run_is_never_spent_twice(pooled: Simulation) -> Non
     assert max(rates) < 0.45 * sum(rates)
 
 
+def test_most_of_the_error_rate_can_be_left_for_the_last_validation(pooled: Simulation) -> None:
+    run = pooled.changed(error_spending="late")
+    state, log = run.run()
+    rates = [r.comparison.error for r in state.validated if r.comparison is not None]
+    assert rates[0] == pytest.approx(0.9 * 0.05 / 4**3, abs=1e-7)
+    assert rates == sorted(rates)
+    assert sum(rates[:-1]) < rates[-1] < sum(rates) < 0.05
+    assert run.made_again(log) > 50
+    short, _ = run.changed(generations=1).run()
+    assert [r.comparison.error for r in short.validated if r.comparison is not None] == [0.045]
+
+
 @pytest.mark.slow
-def test_luck_alone_replaces_no_checkpoint(pooled: Simulation) -> None:
+@pytest.mark.parametrize("spending", ["even", "late"])
+def test_luck_alone_replaces_no_checkpoint(pooled: Simulation, spending: str) -> None:
     """All objectives of this problem are drawn from one distribution; 20 runs at 5 % expect one mistake."""
     replaced = 0
     for seed in range(20):
-        state, _ = replace(pooled, seed=seed).run()
+        state, _ = replace(pooled, seed=seed).changed(error_spending=spending).run()
         assert state.checkpoint is not None
         replaced += state.checkpoint.steps != state.header.baseline
     assert replaced <= 4  # more have a probability of 0.3 %
