@@ -164,6 +164,6 @@ def test_an_initialisers_search_may_begin_with_another_one() -> None:
     entry = PoolEntry(ImplementationId("op.000000000000"), text, 0.0)
     mates = tuple(PoolEntry(ImplementationId(c.id), c.source, 0.0) for c in starts[1:])
     richer = replace(task, parent=entry, pool=(entry, *mates))
-    found = [take_apart(text) for text in islice(variations(richer, np.random.default_rng(1)), 8)]
+    found = [take_apart(text) for text in islice(variations(richer, np.random.default_rng(1)), 6)]
     begun = {revised.constructor for revised in found if revised is not None}
     assert len(begun) > 1
