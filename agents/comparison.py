@@ -33,6 +33,8 @@ from dga2d.replay.state.run_state import RunState
 
 RESERVE = 0.1
 """Part of the error rate not spent before the last validation that is planned: a resumed run may go on."""
+LATENESS = 3
+"""Power of the part of the validations that is over by which the error rate is spent, if ``late``."""
 BROUGHT_BACK = 2
 """Most challengers that a validation takes over from earlier ones, to look at them again."""
 
@@ -182,8 +184,9 @@ def error_to_spend(state: RunState) -> float:
     planned = 1 + _validations_to_come(state)
     if state.settings.error_spending == "even":
         return _round_figure((1.0 - RESERVE) * left / planned)
-    start, here, end = (number**3 for number in (len(spent), len(spent) + 1, len(spent) + planned))
-    return _round_figure((1.0 - RESERVE) * left * (here - start) / (end - start))
+    over = len(spent)
+    before, after, at_last = (number**LATENESS for number in (over, over + 1, over + planned))
+    return _round_figure((1.0 - RESERVE) * left * (after - before) / (at_last - before))
 
 
 def _validations_to_come(state: RunState) -> int:

@@ -33,7 +33,10 @@ from dga2d.domains.core.statements import Statement, split_statements
 from dga2d.domains.core.tunables import find_tunables
 
 CONSTRUCT, IMPROVE, DEEPEN, PERTURB = "construct_once", "improve_once", "deepen_once", "perturb_once"
-TITLE, THEN = "Iterated local search.", "\n\nThen:\n"
+TITLE = "Iterated local search."
+"""First line of a search's docstring, by which `take_apart` knows it."""
+THEN = "\n\nThen:\n"
+"""What stands between the summaries of the parts in a docstring."""
 OWN_NAMES = frozenset({"KICKS_IN_VAIN", "PARTS", "WARMTH", "Part", "improve_all"})
 """Names that the new text needs for itself."""
 SPENDING = """\
@@ -233,12 +236,8 @@ def take_apart(source: str) -> Search | None:
     roles = [role for role in (CONSTRUCT, IMPROVE, DEEPEN, PERTURB) if role in by_name]
     title, _, heading = _summary(source).partition("\n\n")
     summaries = heading.split(THEN)
-    rounds = re.search(r"^        budget\.charge\((\d+)\)\n        kicks \+= 1$", source, flags=re.MULTILINE)
-    values = {tunable.name: tunable.value for tunable in find_tunables(source)}
-    patience, parts, warmth = (values.get(name) for name in ("KICKS_IN_VAIN", "PARTS", "WARMTH"))
-    if title != TITLE or not {IMPROVE, PERTURB} <= {*roles} or len(summaries) != len(roles) or rounds is None:
-        return None
-    if not (isinstance(patience, int) and isinstance(parts, int) and isinstance(warmth, int | float)):
+    habits = _habits_of(source)
+    if title != TITLE or not {IMPROVE, PERTURB} <= {*roles} or len(summaries) != len(roles) or habits is None:
         return None
     used = {role: _rests_on(role, by_name) for role in roles}
     texts = {}
@@ -254,8 +253,18 @@ def take_apart(source: str) -> Search | None:
         tuple(texts[role] for role in (IMPROVE, DEEPEN) if role in texts),
         texts[PERTURB],
         texts.get(CONSTRUCT),
-        Habits(patience, parts, float(warmth), int(rounds[1])),
+        habits,
     )
+
+
+def _habits_of(source: str) -> Habits | None:
+    """Return the constants of a search; ``None`` where its driver is not as `iterate` wrote it."""
+    rounds = re.search(r"^        budget\.charge\((\d+)\)\n        kicks \+= 1$", source, flags=re.MULTILINE)
+    values = {tunable.name: tunable.value for tunable in find_tunables(source)}
+    patience, parts, warmth = (values.get(name) for name in ("KICKS_IN_VAIN", "PARTS", "WARMTH"))
+    if not (isinstance(patience, int) and isinstance(parts, int) and isinstance(warmth, int | float)):
+        return None
+    return None if rounds is None else Habits(patience, parts, float(warmth), int(rounds[1]))
 
 
 def _rests_on(name: str, by_name: dict[str, Statement]) -> set[str]:

@@ -22,7 +22,8 @@ from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 
 DRAWS = 60
-"""Variations drawn before giving up; draws that repeat a known text do not count as answers."""
+"""Variations drawn before giving up, for each that asks at the same time; draws that repeat a known text do
+not count as answers."""
 MAX_VARIED = 3
 """Most tunables changed in one perturbation."""
 ENDLESS = ("intensification", "recombination")
