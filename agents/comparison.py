@@ -5,7 +5,8 @@ They are pooled over all validations in which both took part, each with streams 
 each time is that the mean gain on the validation instances is not above zero, or, where an instance with the
 mean of its pairs is one observation (`checkpoint_unit`), that on instances drawn as these were. Over all
 validations of a run, and all challengers in them, the checkpoint is replaced by something no better with a
-probability of at most `checkpoint_error`.
+probability of at most `checkpoint_error`. Where challengers are tested against the safe baseline instead
+(`checkpoint_against`), that is the probability with which anything no better than it becomes the checkpoint.
 
 References
 ----------

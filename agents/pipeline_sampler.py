@@ -314,9 +314,9 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> p.Pi
 
     First come the beam's pipelines with their best implementations, then the champion of the races (A* if
     there are none), then, the first time, the safe baseline. Where a margin counts, the checkpoint itself is
-    validated again, to be compared pair by pair; where validations are pooled, so are the most promising
-    challengers of earlier ones. Methods of complete programs have no beam: the best of the population take
-    its place.
+    validated again, to be compared pair by pair, and the baseline where pipelines are tested against that;
+    where validations are pooled, so are the most promising challengers of earlier ones. Methods of complete
+    programs have no beam: the best of the population take its place.
     """
     pipelines: list[tuple[p.Step, ...]] = []
     scores: list[float] = []
@@ -332,6 +332,7 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> p.Pi
         extra.append(state.header.baseline)
     elif state.settings.checkpoint_margin > 0.0:
         extra.append(state.checkpoint.steps)
+        extra += [state.header.baseline] if state.settings.tests_against_baseline else []
     for steps in extra:
         if steps not in pipelines:
             pipelines.append(steps)

@@ -113,25 +113,37 @@ def _score_validation(state: RunState, duty: ScoreValidation) -> Decision:
 
 
 def compare_challengers(state: RunState, number: int) -> p.ChallengersCompared:
-    """Return all validated pipelines beside the checkpoint, and which of them are better."""
+    """Return all validated pipelines beside the checkpoint, and which of them may take its place: what is
+    clearly better or, where pipelines are tested against the baseline, ahead and clearly better than that, or
+    that itself."""
     validation, pipelines = open_validation(state)
     rounds = (*state.validated, closed_round(number, validation))
     kept, error = checkpoint_or_baseline(state), error_to_spend(state)
-    rows = [
-        p.ChallengerComparison(candidate=j, **compare_gains(gains)._asdict())
-        for j, steps in enumerate(pipelines)
-        if steps != kept and (gains := pooled_gains(state, steps, kept, rounds))
-    ]
+
+    def beside(other: tuple[p.Step, ...]) -> tuple[p.ChallengerComparison, ...]:
+        return tuple(
+            p.ChallengerComparison(candidate=j, **compare_gains(gains)._asdict())
+            for j, steps in enumerate(pipelines)
+            if steps not in (kept, other) and (gains := pooled_gains(state, steps, other, rounds))
+        )
+
+    rows, start = beside(kept), state.header.baseline
+    against_start = state.settings.tests_against_baseline and kept != start and start in pipelines
+    over_baseline = beside(start) if against_start else None
     # What never differs cannot be taken for better, and needs no part of the error rate (Tarone).
-    tested = [row for row in rows if row.won or row.lost]
+    tested = [row for row in (rows if over_baseline is None else over_baseline) if row.won or row.lost]
     weights = error_weights(state, [pipelines[row.candidate] for row in tested])
-    found = [tested[i] for i in clearly_better([row.p_value for row in tested], error, weights)]
+    found = {tested[i].candidate for i in clearly_better([row.p_value for row in tested], error, weights)}
+    if over_baseline is not None:
+        found.add(pipelines.index(start))
+    ahead = [row for row in rows if row.candidate in found and row.mean_gain > 0.0]
     return p.ChallengersCompared(
         generation=number,
         checkpoint=pipelines.index(kept),
         error=error,
-        comparisons=tuple(rows),
-        better=tuple(row.candidate for row in sorted(found, key=lambda row: (-row.mean_gain, row.candidate))),
+        comparisons=rows,
+        better=tuple(row.candidate for row in sorted(ahead, key=lambda row: (-row.mean_gain, row.candidate))),
+        over_baseline=over_baseline,
     )
 
 

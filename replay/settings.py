@@ -220,7 +220,12 @@ class RunSettings(BaseModel):
     beside it, by `checkpoint_margin`. ``pairs_and_score``: also the score stored when the checkpoint was
     selected, as in logs from before there was this setting."""
     checkpoint_error: float = Field(0.05, gt=0.0, lt=1.0)
-    """Probability with which a run under ``pooled`` ever replaces its checkpoint by something no better."""
+    """Probability with which a run under ``pooled`` ever takes something for better than what it is tested
+    against that is not."""
+    checkpoint_against: Literal["checkpoint", "baseline"] = "checkpoint"
+    """What a pipeline is tested against under ``pooled``: the checkpoint, or the safe baseline, which then
+    takes part in every validation. What was found better than it and is ahead of the checkpoint in the mean
+    takes the checkpoint's place, even if that lead may be chance."""
     error_spending: Literal["even", "late"] = "even"
     """How `checkpoint_error` is divided among the validations of a run: ``even``, or ``late``, as the cube of
     the part of them that is over, so that most is left for the last, whose winner the run returns."""
@@ -454,6 +459,11 @@ class RunSettings(BaseModel):
     def pools_validations(self) -> bool:
         """Whether the checkpoint is chosen by a test over all validations."""
         return self.checkpoint_margin > 0.0 and self.checkpoint_rule == "pooled"
+
+    @property
+    def tests_against_baseline(self) -> bool:
+        """Whether pooled validations test pipelines against the safe baseline, whatever the checkpoint is."""
+        return self.pools_validations and self.checkpoint_against == "baseline"
 
     @property
     def compares_checkpoints_by_pairs(self) -> bool:

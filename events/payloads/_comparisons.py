@@ -35,7 +35,8 @@ class ValidationScored(Payload, owner="validator", operation="validation-scored/
 
 
 class ChallengerComparison(Model):
-    """A validated pipeline beside the checkpoint, pair by pair: an instance under one random stream."""
+    """A validated pipeline beside the checkpoint, or the safe baseline, pair by pair: an instance under one
+    random stream."""
 
     candidate: int
     """Number among the decoded pipelines."""
@@ -43,7 +44,7 @@ class ChallengerComparison(Model):
     """Of all validations in which both took part; where the settings take an instance for one observation,
     instances, each with the mean of its pairs."""
     mean_gain: float
-    """Mean of the checkpoint's gap less the pipeline's, as a fraction of the reference."""
+    """Mean of the other's gap less the pipeline's, as a fraction of the reference."""
     interval: tuple[float, float] | None
     """Student's 95 % interval of the mean; ``None`` for a single pair."""
     won: int
@@ -57,6 +58,8 @@ class ChallengerComparison(Model):
 class ChallengersCompared(Payload, owner="validator", operation="challengers-compared/{generation}"):
     """All validated pipelines beside the checkpoint (at first: the safe baseline)."""
 
+    left_out = frozenset({"over_baseline"})
+
     generation: int
     checkpoint: int
     """Number of the checkpoint among the decoded pipelines."""
@@ -65,7 +68,12 @@ class ChallengersCompared(Payload, owner="validator", operation="challengers-com
     comparisons: tuple[ChallengerComparison, ...]
     """One for each other pipeline, in their order."""
     better: tuple[int, ...]
-    """Pipelines that are better at that error rate, by Holm's procedure; best mean first."""
+    """Pipelines that are better than the checkpoint at that error rate, by Holm's procedure; best mean first.
+    Where they are tested against the baseline: it, and what is better than it, if ahead of the checkpoint in
+    the mean."""
+    over_baseline: tuple[ChallengerComparison, ...] | None = None
+    """All but the checkpoint beside the safe baseline, where they are tested against that and the checkpoint
+    is another program."""
 
 
 class CheckpointSelected(Payload, owner="validator", operation="checkpoint-selected/{generation}"):

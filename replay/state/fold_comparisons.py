@@ -224,7 +224,8 @@ def _challengers_compared(state: RunState, event: RecordedEvent, payload: p.Chal
     validation = require(generation.validation, event, "no validation is open")
     require(state.settings.pools_validations, event, "validations are not pooled")
     require(validation.comparison is None, event, "the pipelines were compared before")
-    numbers = {*payload.better, payload.checkpoint, *(row.candidate for row in payload.comparisons)}
+    rows = (*payload.comparisons, *(payload.over_baseline or ()))
+    numbers = {*payload.better, payload.checkpoint, *(row.candidate for row in rows)}
     known = range(len(validation.pipelines or ()))
     require(all(number in known for number in numbers), event, "no such validated pipeline")
     require(0.0 <= payload.error < 1.0, event, "its error rate is no probability")

@@ -7,7 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from dga2d.events.payloads import ChallengersCompared, RunStarted, Step, TestCandidate, shares_of
+from dga2d.events.payloads import (
+    ChallengerComparison,
+    ChallengersCompared,
+    RunStarted,
+    Step,
+    TestCandidate,
+    shares_of,
+)
 from dga2d.replay.state.digest import state_digest
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import RaceSummary, RunState, ScoredProgram
@@ -91,18 +98,25 @@ def program_view(state: RunState, program: ScoredProgram | None) -> dict[str, An
 
 def comparison_view(comparison: ChallengersCompared, candidate: int) -> dict[str, Any] | None:
     """Return how a validated pipeline compared with the checkpoint of that time, in percentage points of the
-    gap; ``None`` for that checkpoint itself."""
-    for row in comparison.comparisons:
+    gap, and with the safe baseline, where it was tested against that instead; ``None`` for that checkpoint
+    itself."""
+    if (beside := _gain_view(comparison.comparisons, candidate)) is None:
+        return None
+    over_baseline = _gain_view(comparison.over_baseline or (), candidate)
+    return {**beside, "is_better": candidate in comparison.better, "over_baseline": over_baseline}
+
+
+def _gain_view(rows: Sequence[ChallengerComparison], candidate: int) -> dict[str, Any] | None:
+    for row in rows:
         if row.candidate == candidate:
             bounds = None if row.interval is None else [percent(bound) for bound in row.interval]
             figures = {"points": percent(row.mean_gain), "interval_points": bounds}
-            counts = {"pairs": row.pairs, "won": row.won, "lost": row.lost, "p_value": row.p_value}
-            return {**figures, **counts, "is_better": candidate in comparison.better}
+            return {**figures, "pairs": row.pairs, "won": row.won, "lost": row.lost, "p_value": row.p_value}
     return None
 
 
 def comparison_text(view: Mapping[str, Any], measure: Measure) -> str:
-    """Return a `comparison_view` for people."""
+    """Return a `comparison_view`, or its ``over_baseline``, for people."""
     bounds = view["interval_points"]
     interval = "" if bounds is None else f"95 % interval {measure.gain_span(bounds)}, "
     counts = f"{view['won']} won and {view['lost']} lost of {view['pairs']}, p = {view['p_value']:.2g}"

@@ -99,6 +99,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "validation_instances": 33,
         "last_validation": 2,
         "checkpoint_unit": "instance",
+        "checkpoint_against": "baseline",
         "error_spending": "late",
         "champion_share": 0.8,
         "beam_width": 1,

@@ -127,7 +127,8 @@ def pipeline_evaluations(settings: RunSettings, generations: int, batch: int, va
     each = settings.pipelines * batch + race_evaluations(settings, settings.race_contenders)
     if settings.evolution:
         each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
-    return each * generations + (settings.beam_width + BESIDE_THE_BEAM) * validated
+    programs = settings.beam_width + BESIDE_THE_BEAM + settings.tests_against_baseline
+    return each * generations + programs * validated
 
 
 def training_evaluations(settings: RunSettings, generations_closed: int = 0) -> int:

@@ -211,6 +211,8 @@ def _checkpoint(state: RunState, payload: p.CheckpointSelected) -> str:
         number = validation.pipelines.index(payload.pipeline)
         if (view := comparison_view(validation.comparison, number)) is not None:
             text += f"; beside the one before {comparison_text(view, measure)}"
+            if view["over_baseline"] is not None:
+                text += f", beside the safe baseline {comparison_text(view['over_baseline'], measure)}"
     return text
 
 

@@ -33,6 +33,15 @@ class LuckEvaluator(HashEvaluator):
         return replace(reply, objective=None if reply.objective is None else 100.0 + draw / 655.36)
 
 
+class LongerIsBetter(LuckEvaluator):
+    """The same, but what has more steps than the baseline is better by 60."""
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        reply = await super().evaluate(request)
+        assert reply.objective is not None
+        return replace(reply, objective=reply.objective - 60.0 * (len(request.steps) > 2))
+
+
 @pytest.fixture(autouse=True)
 def luck(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tests.agents.simulation.HashEvaluator", LuckEvaluator)
@@ -203,13 +212,47 @@ def test_most_of_the_error_rate_can_be_left_for_the_last_validation(pooled: Simu
     assert [r.comparison.error for r in short.validated if r.comparison is not None] == [0.045]
 
 
+def test_what_beats_the_baseline_need_only_be_ahead_of_the_checkpoint(pooled: Simulation) -> None:
+    """Of programs that differ by luck alone a test against the checkpoint takes none after the first; one
+    against the baseline lets each follow that was luckier than the one before in their common validations."""
+    longer = replace(pooled, evaluator=LongerIsBetter)
+    run, followers = longer.changed(checkpoint_against="baseline", generations=6), 0
+    for state, compared in comparisons(run):
+        assert state.generation is not None
+        assert state.generation.validation is not None
+        pipelines, start = state.generation.validation.pipelines or (), state.header.baseline
+        assert start in pipelines
+        is_first = pipelines[compared.checkpoint] == start
+        assert (compared.over_baseline is None) == is_first
+        tested = compared.comparisons if compared.over_baseline is None else compared.over_baseline
+        assert {row.candidate for row in tested} == set(range(len(pipelines))) - {
+            compared.checkpoint,
+            pipelines.index(start),
+        }
+        gains = {row.candidate: row.mean_gain for row in compared.comparisons}
+        p_values = {row.candidate: row.p_value for row in tested}
+        assert all(gains[j] > 0.0 and p_values[j] <= compared.error for j in compared.better)
+        assert list(compared.better) == sorted(compared.better, key=lambda j: -gains[j])
+        beside = {row.candidate: row.p_value for row in compared.comparisons}
+        followers += not is_first and any(beside[j] > compared.error for j in compared.better[:1])
+    assert followers > 0
+    state, log = run.run()
+    assert state.checkpoint is not None
+    assert len(state.checkpoint.steps) > 2
+    assert run.made_again(log)
+    usual = comparisons(longer.changed(generations=6))
+    assert sum(bool(compared.better) for _, compared in usual) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("spending", ["even", "late"])
-def test_luck_alone_replaces_no_checkpoint(pooled: Simulation, spending: str) -> None:
+@pytest.mark.parametrize("against", ["checkpoint", "baseline"])
+def test_luck_alone_replaces_no_checkpoint(pooled: Simulation, spending: str, against: str) -> None:
     """All objectives of this problem are drawn from one distribution; 20 runs at 5 % expect one mistake."""
     replaced = 0
     for seed in range(20):
-        state, _ = replace(pooled, seed=seed).changed(error_spending=spending).run()
+        run = replace(pooled, seed=seed).changed(error_spending=spending, checkpoint_against=against)
+        state, _ = run.run()
         assert state.checkpoint is not None
         replaced += state.checkpoint.steps != state.header.baseline
     assert replaced <= 4  # more have a probability of 0.3 %
