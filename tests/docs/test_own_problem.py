@@ -36,11 +36,13 @@ REPEATED = r"```sh\ndga2d domains check knapsack\n```\n\n```text\n(?:ok .*\n)+``
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "is_smaller",
-    [pytest.param(True, marks=pytest.mark.slow), pytest.param(False, marks=pytest.mark.long)],
-    ids=["smaller", "as it is written"],
+    ("page", "is_smaller"),
+    [
+        pytest.param("own-problem.md", True, marks=pytest.mark.slow, id="own-problem.md, smaller"),
+        pytest.param("own-domain.md", True, marks=pytest.mark.long, id="own-domain.md, smaller"),
+        *(pytest.param(page, False, marks=pytest.mark.long, id=page) for page in PAGES),
+    ],
 )
-@pytest.mark.parametrize("page", PAGES)
 def test_the_tutorial_works(
     tmp_path: Path, page: str, is_smaller: bool, record_property: Callable[[str, object], None]
 ) -> None:

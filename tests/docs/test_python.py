@@ -42,6 +42,7 @@ def test_every_block_of_the_tutorial_prints_what_it_shows(
             printed = out.getvalue()
 
 
+@pytest.mark.long
 def test_the_notebook_runs(tmp_path: Path) -> None:
     import nbclient
     import nbformat

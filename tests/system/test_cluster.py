@@ -186,6 +186,7 @@ def test_a_study_on_nodes_goes_on_where_a_node_was_lost(program: Program, nodes:
         assert len(set(names)) == len(names)
 
 
+@pytest.mark.long
 def test_runs_of_a_study_on_one_server_are_resumed_anywhere(
     program: Program, nodes: Nodes, postgres_server: PostgresServer
 ) -> None:

@@ -26,7 +26,7 @@ def commands() -> list[list[str]]:
     return [shlex.split(line)[1:] for line in lines if "/dga2d " in line]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_the_demo_ends_with_what_was_gained_and_verifies_its_log(program: Program) -> None:
     evolve, replay = commands()

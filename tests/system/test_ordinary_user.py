@@ -137,6 +137,7 @@ def test_a_home_that_cannot_be_written_is_said_in_a_line_and_another_folder_help
     assert user.run("replay", "run", "--verify").code == 0
 
 
+@pytest.mark.long
 def test_folders_and_databases_that_cannot_be_written_are_said_in_a_line(user: User, cache: str) -> None:
     user.make("home")
     closed = user.make("closed", 0o555)
