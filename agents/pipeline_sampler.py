@@ -332,7 +332,8 @@ def pipelines_to_validate(state: RunState, walks: Sequence[DecodedWalk]) -> p.Pi
         extra.append(state.header.baseline)
     elif state.settings.checkpoint_margin > 0.0:
         extra.append(state.checkpoint.steps)
-        extra += [state.header.baseline] if state.settings.tests_against_baseline else []
+        if state.settings.tests_against_baseline:
+            extra.append(state.header.baseline)
     for steps in extra:
         if steps not in pipelines:
             pipelines.append(steps)
