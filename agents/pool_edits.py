@@ -217,11 +217,24 @@ def _waiting(state: RunState) -> frozenset[ImplementationId]:
 
 
 def _is_offered(state: RunState, operator: OperatorId) -> bool:
-    """Return whether code may be asked for an operator: it is on a walk, where that is set, and nothing of
-    its pool waits for samples."""
+    """Return whether code may be asked for an operator: it is on a walk, where that is set, it does not rest,
+    and nothing of its pool waits for samples."""
     basis, settings = open_basis(state)[1], state.settings
     on_walk = settings.edit_scope == "graph" or operator in basis.graph.on_walks(settings.max_length)
-    return on_walk and _waiting(state).isdisjoint(basis.pools[operator])
+    return on_walk and not _rests(state, operator) and _waiting(state).isdisjoint(basis.pools[operator])
+
+
+def _rests(state: RunState, operator: OperatorId) -> bool:
+    """Return whether a proposer had nothing for an operator lately, and its pool is still the same.
+
+    Where others had code that was measured in that generation there may be more.
+    """
+    (generation, basis), tried = open_basis(state), state.tried.get(operator, ())
+    before = [d for d in state.declined.get(operator, ()) if d.generation < generation.number]
+    if not before or generation.number - before[-1].generation > state.settings.no_change_rest:
+        return False
+    has_code = any(code.generation == before[-1].generation for code in tried)
+    return not has_code and before[-1].pool == basis.pools[operator]
 
 
 def _may_be_judged(state: RunState, operator: OperatorId) -> bool:

@@ -113,6 +113,10 @@ class RunSettings(BaseModel):
     when its calls are spent; off buys nothing that no evaluation can see."""
     no_change: bool = False
     """Whether "no change" is a valid answer to any request for code or edges."""
+    no_change_rest: int = Field(0, ge=0)
+    """Generations that go by before code is asked for again for an operator to which a proposer would change
+    nothing, or for which it has nothing more, unless the operator's pool has changed by then. 0 asks in the
+    next one, and whoever has nothing more is asked again for the same slot."""
     configurations: bool = False
     """Whether code that differs from a member of its pool in constants alone is taken as a configuration of
     it, which takes its place and inherits its credits."""

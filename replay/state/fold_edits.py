@@ -17,7 +17,10 @@ from dga2d.replay.state.handler import (
     require,
 )
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
-from dga2d.replay.state.run_state import OwedTrial, RunState, TriedCode
+from dga2d.replay.state.run_state import Declined, OwedTrial, RunState, TriedCode
+
+NOTHING = ("no_change", "no_variation")
+"""Stages of answers that bring no code, though they are what was asked for."""
 
 
 @folds(p.ImplementationsKept)
@@ -216,7 +219,20 @@ def _implementation_rejected(
     open_generation(state, event, payload.generation)
     diagnostic = f"{payload.stage}: {payload.diagnostic}"
     state = judge_origin(state, event, payload, _place(payload), "rejected", diagnostic=diagnostic)
-    return _implementation_verdict(state, event, payload) if payload.is_final else state
+    if not payload.is_final:
+        return state
+    return _implementation_verdict(_with_declined(state, event, payload), event, payload)
+
+
+def _with_declined(state: RunState, event: RecordedEvent, payload: p.ImplementationRejected) -> RunState:
+    """Note that a proposer had nothing for an operator; from the second turn on it keeps its own code."""
+    generation = open_generation(state, event, payload.generation)
+    basis = require(generation.basis, event, "the credits have not been updated")
+    operator = payload.operator
+    if payload.stage not in NOTHING or payload.slot % basis.turns:
+        return state
+    new = Declined(payload.generation, basis.pools.get(operator, ()))
+    return replace(state, declined=state.declined.set(operator, (*state.declined.get(operator, ()), new)))
 
 
 def _edge_verdict(state: RunState, event: RecordedEvent, number: int, slot: int) -> RunState:

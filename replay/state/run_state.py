@@ -77,6 +77,14 @@ class TriedCode:
     """Where and how it failed first, if it did."""
 
 
+class Declined(NamedTuple):
+    """That a proposer, asked for code of an operator, would change nothing or had nothing more to say."""
+
+    generation: int
+    pool: tuple[ImplementationId, ...]
+    """The operator's pool as it was asked on."""
+
+
 @dataclass(frozen=True)
 class TriedKernel:
     """What came of asking for a faster kernel in one generation."""
@@ -306,6 +314,8 @@ class RunState:
     """Operators that joined the graph in the run, whether or not they are still in it."""
     tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
     """What the gate measured, by generation and slot."""
+    declined: Map[OperatorId, tuple[Declined, ...]] = Map()
+    """When proposers had nothing for an operator, the oldest first."""
     kernels: Map[str, BlobDigest] = Map()
     """Present texts of the kernels; empty where none are offered."""
     tried_kernels: tuple[TriedKernel, ...] = ()

@@ -80,6 +80,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "trial_samples": 1,
         "last_edits": False,
         "no_change": True,
+        "no_change_rest": 3,
         "configurations": True,
         "near_copy_lines": 3,
         "incumbent_edits": 2,

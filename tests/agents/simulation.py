@@ -255,6 +255,7 @@ EVERY_RULE: dict[str, Any] = {
     "trial_samples": 1,
     "last_edits": False,
     "no_change": True,
+    "no_change_rest": 1,
     "configurations": True,
     "near_copy_lines": 1,
     "incumbent_edits": 2,

@@ -17,11 +17,11 @@ from dga2d.agents.agent import open_basis
 from dga2d.agents.edge_evolver import NO_CHANGE
 from dga2d.agents.pool_edits import edit_of, operator_weights
 from dga2d.agents.trial_walks import walk_along, walk_through
-from dga2d.events import OperatorId
+from dga2d.events import ImplementationId, OperatorId
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.graph import END, START, OperatorGraph
 from dga2d.replay.state.incumbent import incumbent
-from dga2d.replay.state.run_state import Contribution, RunState
+from dga2d.replay.state.run_state import Contribution, RunState, TriedCode
 
 if TYPE_CHECKING:
     from tests.agents.memory_log import MemoryLog
@@ -220,6 +220,56 @@ def test_no_change_is_a_valid_answer(simulation: Simulation) -> None:
     _, log = replace(simulation, model=model).run()
     stages = {p.stage for _, p in states_before(log, "ImplementationRejected")}
     assert stages == {"code_block"}
+
+
+def gaps_between_questions(log: MemoryLog) -> list[int]:
+    """Generations from one question for code of an operator to the next, where its pool is still the same."""
+    asked: dict[tuple[OperatorId, tuple[str, ...]], list[int]] = {}
+    for state, p in states_before(log, "ImplementationRejected"):
+        pool = open_basis(state)[1].pools[p.operator]
+        asked.setdefault((p.operator, pool), []).append(p.generation)
+    return [b - a for numbers in asked.values() for a, b in pairwise(numbers) if b > a]
+
+
+@pytest.mark.parametrize("answer", ["NO_CHANGE\n", "NO_VARIATION: there is no more\n"])
+def test_an_operator_for_which_there_was_nothing_rests(simulation: Simulation, answer: str) -> None:
+    model = Answers({"ImplementTask": [answer] * 3})
+    rules = {"no_change": True, "incumbent_edits": 2, "gate_instances": 3, "generations": 8}
+    run = replace(simulation.changed(**rules), model=model)
+    _, log = run.run()
+    assert min(gaps_between_questions(log)) == 1
+    resting = run.changed(no_change_rest=2)
+    _, log = resting.run()
+    assert min(gaps_between_questions(log)) == 3
+    refused = [p for _, p in states_before(log, "ImplementationRejected")]
+    assert {(p.attempt, p.is_final) for p in refused} == {(0, True)}
+    assert resting.made_again(log) > 20
+
+
+def test_rest_ends_where_there_may_be_more(simulation: Simulation) -> None:
+    rules = {"no_change": True, "no_change_rest": 9, "incumbent_edits": 2, "gate_instances": 3}
+    _, log = replace(simulation.changed(**rules), model=Answers({"ImplementTask": ["NO_CHANGE\n"]})).run()
+
+    def offered(state: RunState) -> set[str]:
+        return {edit.operator for slot in range(1, 100) if (edit := edit_of(state, slot)) is not None}
+
+    def resting(state: RunState) -> set[str]:
+        number = open_basis(state)[0].number
+        declined = {o for o, found in state.declined.items() if found[-1].generation == number - 1}
+        return declined & {step.operator for step in incumbent(state)}
+
+    states = [state for state, _ in states_before(log, "ImplementationRejected", "ImplementationsKept")]
+    state = next(state for state in states if open_basis(state)[0].number > 1 and resting(state))
+    operator = OperatorId(min(resting(state)))
+    assert operator not in offered(state)
+    generation, basis = open_basis(state)
+    grown = basis.pools.set(operator, (*basis.pools[operator], ImplementationId(f"{operator}.new")))
+    assert operator in offered(
+        replace(state, generation=replace(generation, basis=replace(basis, pools=grown)))
+    )
+    name = basis.pools[operator][0]
+    lost = TriedCode(generation.number - 1, 1, ImplementationId(f"{operator}.lost"), name, "", (-0.1,), False)
+    assert operator in offered(replace(state, tried=state.tried.set(operator, (lost,))))
 
 
 def configured(name: str, rounds: int, more: str = "") -> str:
