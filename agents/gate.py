@@ -1,8 +1,9 @@
 """The gate: new code is measured against its parent inside the incumbent before it joins a pool.
 
 Both arms draw common random numbers on the same training instances. After half of them a child that is behind
-is given up; of the children of one operator in a generation only the best joins. What is decided here follows
-from the recorded evaluations alone.
+by more than `gate_patience` standard errors is given up; of the children of one operator in a generation only
+the best joins, if it does not lose on all of them. What is decided here follows from the recorded evaluations
+alone.
 
 References
 ----------
@@ -214,7 +215,15 @@ def _result(state: RunState, proposal: Proposal, instances: Sequence[InstanceKey
         before, after = gap(proposal.control, key), gap(proposal.slot, key)
         gains.append(None if after is None else (worst if before is None else before) - after)
     result = GateResult(tuple(gains), False)
-    return result._replace(loses=result.mean is None or result.mean < 0.0)
+    is_half = len(instances) < len(proposal.instances)
+    slack = state.settings.gate_patience * _standard_error(gains) if is_half else 0.0
+    return result._replace(loses=result.mean is None or result.mean < -slack)
+
+
+def _standard_error(gains: Sequence[float | None]) -> float:
+    """Return that of the mean of the gains that are known; 0 where one alone is."""
+    known = [gain for gain in gains if gain is not None]
+    return statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
 
 
 def loss(result: GateResult, best: Proposal | None) -> str:
@@ -286,9 +295,7 @@ def operator_credits(
 def _reward(state: RunState, result: GateResult) -> float:
     """Return the standardised mean gain, which must be known."""
     assert result.mean is not None
-    known = [gain for gain in result.gains if gain is not None]
-    error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else 0.0
-    return min(MOST_REWARD, result.mean / (error + state.settings.epsilon))
+    return min(MOST_REWARD, result.mean / (_standard_error(result.gains) + state.settings.epsilon))
 
 
 def _as_credits(

@@ -259,17 +259,15 @@ def _join(state: RunState, new: Proposal) -> Payload:
 
 FINAL_STAGES = ("no_change", "gate", STALE)
 """Stages behind which there is nothing to repair."""
-NOTHING_MORE = "no_variation"
-"""Stage of answers that say there is nothing more, as the built-in proposer's do."""
 
 
 def _reject(state: RunState, slot: int, origin: Origin, error: ProposalError) -> Payload:
     """Return that new code cannot be used; final when no further call may be made for the slot. A refused
     offer leaves the slot to the next one, or to a call."""
-    attempt, is_last = 0, error.stage == NOTHING_MORE and state.settings.no_change_rest > 0
+    attempt, is_last = 0, False
     if (call := origin["call"]) is not None:
         attempt = state.ledger.calls[call].attempt
-        is_last |= calls.is_last_attempt(state, "implement", slot, attempt)
+        is_last = calls.is_last_attempt(state, "implement", slot, attempt)
     return p.ImplementationRejected(
         generation=open_basis(state)[0].number,
         slot=slot,

@@ -225,7 +225,7 @@ def _is_offered(state: RunState, operator: OperatorId) -> bool:
 
 
 def _rests(state: RunState, operator: OperatorId) -> bool:
-    """Return whether a proposer had nothing for an operator lately, and its pool is still the same.
+    """Return whether a model would change nothing about an operator lately, and its pool is still the same.
 
     Where others had code that was measured in that generation there may be more.
     """

@@ -72,6 +72,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "champion_share 0.8, beam_width 1": {"champion_share": 0.8, "beam_width": 1},
     "all of these": {"race_error": 0.5, "race_returns": 2, "champion_share": 0.8, "beam_width": 1},
     "default without race_evidence": {**DEFAULT, "race_evidence": False},
+    "default without gate_patience": {**DEFAULT, "gate_patience": 0.0},
     "default against the checkpoint": {**DEFAULT, "checkpoint_against": "checkpoint"},
     "default": DEFAULT,
 }

@@ -114,9 +114,8 @@ class RunSettings(BaseModel):
     no_change: bool = False
     """Whether "no change" is a valid answer to any request for code or edges."""
     no_change_rest: int = Field(0, ge=0)
-    """Generations that go by before code is asked for again for an operator to which a proposer would change
-    nothing, or for which it has nothing more, unless the operator's pool has changed by then. 0 asks in the
-    next one, and whoever has nothing more is asked again for the same slot."""
+    """Generations that go by before code is asked for again for an operator to which a model would change
+    nothing, unless the operator's pool has changed by then; 0 asks in the next one."""
     configurations: bool = False
     """Whether code that differs from a member of its pool in constants alone is taken as a configuration of
     it, which takes its place and inherits its credits."""
@@ -134,6 +133,9 @@ class RunSettings(BaseModel):
     """Most training instances on which new code is measured against its parent, inside the incumbent, before
     it joins a pool: only what does not lose joins, of one operator's in a generation the best. 0 adds
     whatever runs."""
+    gate_patience: float = Field(0.0, ge=0.0)
+    """Standard errors of its mean gain by which new code must be behind its parent on the first half of the
+    gate's instances to be given up there; 0 gives up whatever is behind."""
     call_plan: Literal["fixed", "spend"] = "fixed"
     """Whether a generation makes the set number of edits, or as many more for the incumbent as spend the
     calls that are left evenly over the generations that are left."""

@@ -77,7 +77,8 @@ class ImplementationProposed(
     control: int
     """Candidate number of that algorithm; the slot is that of the algorithm with the new code."""
     instances: tuple[InstanceKey, ...]
-    """Training instances; the second half only where it is not behind on the first."""
+    """Training instances; the second half only where it is not behind on the first, or not clearly
+    (`gate_patience`)."""
     offer: int | None = None
     """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 
@@ -190,7 +191,8 @@ class OperatorProposed(Payload, owner="operator_evolver", operation="operator-pr
     control: int
     """Candidate number of the algorithm without it; that with it has the number before."""
     instances: tuple[InstanceKey, ...]
-    """Training instances; the second half only where it is not behind on the first."""
+    """Training instances; the second half only where it is not behind on the first, or not clearly
+    (`gate_patience`)."""
     offer: int | None = None
     """Entry of the run's bank that it is, by its place; ``None`` for the answer to a call."""
 

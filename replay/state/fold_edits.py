@@ -19,9 +19,6 @@ from dga2d.replay.state.handler import (
 from dga2d.replay.state.ledger import Call, Ledger, RefusedCall
 from dga2d.replay.state.run_state import Declined, OwedTrial, RunState, TriedCode
 
-NOTHING = ("no_change", "no_variation")
-"""Stages of answers that bring no code, though they are what was asked for."""
-
 
 @folds(p.ImplementationsKept)
 def _implementation_verdict(state: RunState, event: RecordedEvent, payload: p.ImplementationEdit) -> RunState:
@@ -225,11 +222,11 @@ def _implementation_rejected(
 
 
 def _with_declined(state: RunState, event: RecordedEvent, payload: p.ImplementationRejected) -> RunState:
-    """Note that a proposer had nothing for an operator; from the second turn on it keeps its own code."""
+    """Note that a model would change nothing about an operator; from the second turn on it keeps its own."""
     generation = open_generation(state, event, payload.generation)
     basis = require(generation.basis, event, "the credits have not been updated")
     operator = payload.operator
-    if payload.stage not in NOTHING or payload.slot % basis.turns:
+    if payload.stage != "no_change" or payload.slot % basis.turns:
         return state
     new = Declined(payload.generation, basis.pools.get(operator, ()))
     return replace(state, declined=state.declined.set(operator, (*state.declined.get(operator, ()), new)))

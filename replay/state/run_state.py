@@ -78,7 +78,7 @@ class TriedCode:
 
 
 class Declined(NamedTuple):
-    """That a proposer, asked for code of an operator, would change nothing or had nothing more to say."""
+    """That a model, asked for code of an operator, would change nothing."""
 
     generation: int
     pool: tuple[ImplementationId, ...]
@@ -315,7 +315,7 @@ class RunState:
     tried: Map[OperatorId, tuple[TriedCode, ...]] = Map()
     """What the gate measured, by generation and slot."""
     declined: Map[OperatorId, tuple[Declined, ...]] = Map()
-    """When proposers had nothing for an operator, the oldest first."""
+    """When models would change nothing about an operator, the oldest first."""
     kernels: Map[str, BlobDigest] = Map()
     """Present texts of the kernels; empty where none are offered."""
     tried_kernels: tuple[TriedKernel, ...] = ()

@@ -85,6 +85,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "near_copy_lines": 3,
         "incumbent_edits": 2,
         "gate_instances": 8,
+        "gate_patience": 1.0,
         "prompt_edition": 7,
         "prompt_tokens": 24_000,
         "bank_operators": 4,

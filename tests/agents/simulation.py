@@ -260,6 +260,7 @@ EVERY_RULE: dict[str, Any] = {
     "near_copy_lines": 1,
     "incumbent_edits": 2,
     "gate_instances": 3,
+    "gate_patience": 1.0,
     "prompt_edition": 2,
 }
 """Settings under which edits waste no calls and work on the incumbent."""

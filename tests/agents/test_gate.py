@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -84,6 +85,25 @@ def test_gains_are_those_of_the_recorded_pairs_and_only_what_does_not_lose_joins
         wins = sum(g or 0.0 for g in measured.gains) / len(measured.gains) == gain >= 0
         assert measured.is_accepted == wins
     assert 0 < sum(measured.is_accepted for _, measured, _ in found) < len(found)
+
+
+def test_what_is_not_clearly_behind_on_the_first_half_is_measured_on_all(simulation: Simulation) -> None:
+    small = simulation.changed(**GATED, gate_patience=1.0)
+    _, log = small.run()
+    given_up, behind = 0, 0
+    for _, measured, _ in measurements(log):
+        gains = [gain for gain in measured.gains if gain is not None]
+        first = gains[:3]
+        if math.fsum(first) / 3 < -statistics.stdev(first) / math.sqrt(3):
+            given_up += 1
+            assert len(gains) == 3
+            continue
+        assert len(gains) == 5
+        behind += math.fsum(first) < 0
+        assert math.fsum(gains) >= 0 or not measured.is_accepted
+    assert given_up > 0
+    assert behind > 0
+    assert small.made_again(log) > 20
 
 
 def test_a_verdict_follows_each_measurement_and_says_what_was_gained(
