@@ -82,7 +82,7 @@ class Declined(NamedTuple):
 
     generation: int
     pool: tuple[ImplementationId, ...]
-    """The operator's pool as it was asked on."""
+    """The operator's pool when the edits of that generation began."""
 
 
 @dataclass(frozen=True)
