@@ -217,11 +217,14 @@ async def evaluation_request(
     scales: tuple[float, ...] = ()
     cpu_limit_s: float | None = None
     time_limit_s = open_test(state).candidates[candidate].time_limit_s if split == "test" else None
+    budget = time_limit_s
     if work_calibration.is_calibrated(state) and time_limit_s is None:
         size = instances.size(instance)
         names = [state.unconfigured(step.implementation) for step in steps]
         scales = tuple(state.work_rates.scale(name, size) for name in names)
         cpu_limit_s = work_calibration.processor_limit(state, size)
+        if state.settings.sizes_work:
+            budget = work_calibration.work_on(state, size)
     stream_key = evaluation_stream(split, number, _drawn_for(state, duty), index)
     if is_pooled:  # streams of its own: another draw of the same pair
         stream_key = spawn_key("validation", number, copy, index)
@@ -230,7 +233,7 @@ async def evaluation_request(
         instance=instances.instance(instance),
         steps=tuple([await sources.implementation(state, step) for step in steps]),
         seed=(state.header.seed, *stream_key),
-        budget=time_limit_s,
+        budget=budget,
         unit="work" if time_limit_s is None else "s",
         scales=scales,
         shares=shares_of(steps),

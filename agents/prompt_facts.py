@@ -18,6 +18,7 @@ from dga2d.agents.prompt_program import (
     FOURTH,
     SEVENTH,
     SIXTH,
+    amount_text,
     budget_text,
     neighbours,
     program_rows,
@@ -241,11 +242,9 @@ def start_facts(state: RunState) -> RunFacts:
 
 def program_facts(state: RunState, library: Sequence[Implementation]) -> RunFacts:
     """Return what a proposer of complete programs is told, with the code of `library`."""
-    amount, unit = state.settings.budget
-    told = f"{amount:g} work units" if unit == "work" else f"{amount:g} seconds"
     return RunFacts(
         edition=3,
-        budget=f"{told} per instance for the whole program; compilation is not counted.",
+        budget=f"{amount_text(state)} for the whole program; compilation is not counted.",
         instances=_instances(state),
         sizes=size_rows(state),
         blocks=tuple(f"{one.operator}:\n\n{fence(one.source, 'python')}" for one in library),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dga2d.agents.agent import open_basis
 from dga2d.agents.gate import gate_program
 from dga2d.agents.pool_edits import contribution, edit_to_ask, parent_of
-from dga2d.agents.work_calibration import is_calibrated
+from dga2d.agents.work_calibration import is_calibrated, work_on
 from dga2d.domains.budget import bounded_shares
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step, shares_of
@@ -78,16 +78,28 @@ def budget_text(state: RunState, positions: int, parent: ImplementationId | None
     From the fourth edition of the prompts on, the text also says what a unit of work is worth, and what the
     code of `parent` charges.
     """
-    amount, unit = state.settings.budget
-    per_step = f"{amount:g} work units" if unit == "work" else f"{amount:g} seconds"
     is_fourth = state.settings.prompt_edition >= FOURTH
     where = "that program" if is_fourth and parent is not None else "the incumbent"
-    whole = f"{per_step} per instance for the whole pipeline, of {positions} positions in {where}"
+    whole = f"{amount_text(state)} for the whole pipeline, of {positions} positions in {where}"
     told = (
         f"{whole}. Each position gets its part of what is left when it begins, so what it leaves goes to "
         "those behind it; compilation is not counted. The result is the best complete state after a position."
     )
     return f"{told} {_charge(state, parent)}" if is_fourth else told
+
+
+def amount_text(state: RunState) -> str:
+    """Return in words the budget per instance."""
+    amount, unit = state.settings.budget
+    if unit == "s":
+        return f"{amount:g} seconds per instance"
+    amounts = {work_on(state, point.size) for point in state.work_rates.first_reference}
+    if not state.settings.sizes_work or len(amounts) < 2:
+        return f"{amount:g} work units per instance"
+    return (
+        f"{amount:g} work units on an instance of middle size, {min(amounts)} to {max(amounts)} on others, "
+        "which take the known algorithm as long,"
+    )
 
 
 def _charge(state: RunState, parent: ImplementationId | None) -> str:
@@ -108,7 +120,6 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
 
 
 def _seconds(state: RunState, reference: Sequence[RatePoint]) -> str:
-    assert state.settings.work is not None
-    found = [state.settings.work / point.rate for point in reference]
+    found = [work_on(state, point.size) / point.rate for point in reference]
     least, most = f"{min(found):.2g}", f"{max(found):.2g}"
     return f"{least} seconds of the processor" if least == most else f"{least} to {most} seconds, by size"

@@ -150,13 +150,20 @@ def units_of_a_round(state: RunState) -> int:
     return int(10 ** (max(0, round(2 * math.log10(units))) / 2))
 
 
+def work_on(state: RunState, size: int) -> int:
+    """Return the run's work budget on an instance of `size` numbers; to two digits where it depends on it."""
+    assert state.settings.work is not None
+    if not state.settings.sizes_work:
+        return state.settings.work
+    return max(1, round(float(f"{state.work_rates.alike(state.settings.work, size):.2g}")))
+
+
 def processor_limit(state: RunState, size: int) -> float | None:
     """Return the processor seconds an evaluation under the run's work budget may take.
 
     `size` is that of the instance, in numbers; ``None`` where no rate is known.
     """
-    assert state.settings.work is not None
-    worth = state.work_rates.seconds(state.settings.work, size)
+    worth = state.work_rates.seconds(work_on(state, size), size)
     return None if worth is None else GRACE_S + state.settings.work_drift * worth
 
 
@@ -286,9 +293,9 @@ class RateMeter:
     async def _measure_on(
         self, state: RunState, name: str, number: int, key: InstanceKey, steps: tuple[Implementation, ...]
     ) -> WorkRatePoint:
-        assert state.settings.work is not None
-        a_second = state.work_rates.seconds(1.0, self._instances.size(key))
-        amount = float(state.settings.work)
+        size = self._instances.size(key)
+        a_second = state.work_rates.seconds(1.0, size)
+        amount = float(work_on(state, size))
         if a_second is not None:
             amount = max(min(amount, _MEASURED_S / a_second), 1.0)
         point, limit_s = self._point(key, 0, 0.0), _LIMIT_S

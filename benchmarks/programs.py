@@ -9,7 +9,7 @@ from typing import Literal
 
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest, Evaluator
-from dga2d.agents.work_calibration import RateMeter, processor_limit, seconds_of_work
+from dga2d.agents.work_calibration import RateMeter, processor_limit, seconds_of_work, work_on
 from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, InstanceKey
 from dga2d.events.payloads import Step, shares_of
@@ -108,7 +108,7 @@ class ProgramBench:
                 self.problem.instance(key),
                 program.parts,
                 (self.state.header.seed, *stream),
-                budget=self.limit_s if budget == "seconds" else self.state.settings.work,
+                budget=self.limit_s if budget == "seconds" else work_on(self.state, size),
                 unit="s" if budget == "seconds" else "work",
                 scales=scales if is_calibrated else (),
                 shares=program.shares,

@@ -295,6 +295,9 @@ class RunSettings(BaseModel):
     work_seconds: float | None = Field(None, gt=0.0)
     """Seconds that `work` is to stand for on an instance of middle size: how many units of the safe baseline
     these are is measured when the run begins, and recorded as its `work`."""
+    work_by_size: bool = False
+    """Whether `work` is that of an instance of middle size, and others get as many units as take the safe
+    baseline as long; without calibration all get the same number."""
     calibration: Literal["measured", "off"] = "measured"
     """Whether work units are made comparable: the units that each implementation charges per second of
     processor time are measured when it is first needed, and scale its charges to those of the safe baseline.
@@ -475,6 +478,11 @@ class RunSettings(BaseModel):
     def compares_checkpoints_by_pairs(self) -> bool:
         """Whether a new checkpoint need not have a higher score than the one before had when selected."""
         return self.checkpoint_margin > 0.0 and self.checkpoint_rule != "pairs_and_score"
+
+    @property
+    def sizes_work(self) -> bool:
+        """Whether instances of different sizes get different amounts of work."""
+        return self.work is not None and self.calibration == "measured" and self.work_by_size
 
     @property
     def budget(self) -> tuple[float, Literal["s", "work"]]:

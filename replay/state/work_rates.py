@@ -55,6 +55,11 @@ class WorkRates:
     """The figures themselves, by subject; of the baseline those of the first process."""
 
     @property
+    def first_reference(self) -> tuple[RatePoint, ...]:
+        """The reference as the run's first process measured it."""
+        return _rates(self.measured.get(BASELINE, ()))
+
+    @property
     def middle(self) -> RatePoint | None:
         """The reference on an instance of middle size, which stands for all where one figure is told, or
         ``None`` while no reference is known."""
@@ -76,11 +81,21 @@ class WorkRates:
             return None
         return work / _interpolate([(p.size, p.rate) for p in self.reference], size)
 
+    def alike(self, work: float, size: int) -> float:
+        """Return the units that take the safe baseline as long on an instance of `size` numbers as `work`
+        units take it on one of middle size.
+
+        They go by the first process's rates: a run that is resumed elsewhere keeps its budgets.
+        """
+        rates = self.first_reference
+        if not rates:
+            return work
+        return work * _interpolate([(p.size, p.rate) for p in rates], size) / rates[len(rates) // 2].rate
+
     def with_reference(self, points: Sequence[WorkRatePoint], seq: int) -> WorkRates:
         """Return a copy in which the safe baseline was measured by the event `seq`."""
-        rates = [RatePoint(p.size, p.work / p.cpu_s) for p in points if is_measurable(p)]
         measured = self.measured if BASELINE in self.measured else self.measured.set(BASELINE, tuple(points))
-        return WorkRates(tuple(sorted(rates)), seq, self.scales, measured)
+        return WorkRates(_rates(points), seq, self.scales, measured)
 
     def with_implementation(self, name: ImplementationId, points: Sequence[WorkRatePoint]) -> WorkRates:
         """Return a copy in which `name` was measured; its scales refer to the present reference."""
@@ -101,6 +116,10 @@ class WorkRates:
 def is_measurable(point: WorkRatePoint) -> bool:
     """Return whether a rate can be taken from a measurement."""
     return point.work > 0 and point.cpu_s >= RESOLUTION_S
+
+
+def _rates(points: Sequence[WorkRatePoint]) -> tuple[RatePoint, ...]:
+    return tuple(sorted(RatePoint(p.size, p.work / p.cpu_s) for p in points if is_measurable(p)))
 
 
 def _interpolate(points: Sequence[tuple[int, float]], size: int) -> float:

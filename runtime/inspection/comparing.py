@@ -137,6 +137,8 @@ def _budget(state: RunState) -> str:
     amount, unit = state.settings.budget
     if unit == "s":
         return f"{amount:g} s"
+    if state.settings.sizes_work:
+        return f"{amount:g} calibrated work units on an instance of middle size"
     return f"{amount:g} {state.settings.calibration.replace('measured', 'calibrated')} work units"
 
 

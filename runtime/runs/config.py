@@ -105,6 +105,8 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "error_spending": "late",
         "champion_share": 0.8,
         "beam_width": 1,
+        # equal work is equal time on large instances, too
+        "work_by_size": True,
     }
 )
 """What did better in short runs (``docs/explanation/method.md``); not ablated one by one yet."""

@@ -57,6 +57,30 @@ def test_what_cannot_be_measured_counts_as_it_is_charged(unmeasured: list[WorkRa
     assert rates.scale(SLOW, 100) == 1.0
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 10**6), st.integers(1, 10**7)), min_size=1, max_size=4),
+    st.floats(1.0, 1e7),
+    st.integers(1, 10**7),
+)
+def test_alike_work_takes_as_long_on_every_size(
+    measured: list[tuple[int, int]], work: float, size: int
+) -> None:
+    points = [point(at, units, 0.5) for at, units in dict(measured).items()]
+    first = WorkRates().with_reference(points, 1)
+    middle = first.middle
+    assert middle is not None
+    seconds = first.seconds(work, middle.size)
+    assert first.seconds(first.alike(work, size), size) == pytest.approx(seconds)
+    assert first.alike(work, middle.size) == pytest.approx(work)
+    elsewhere = first.with_reference([point(5, 3, 1.0)], 9)  # another machine
+    assert elsewhere.alike(work, size) == first.alike(work, size)
+
+
+def test_without_rates_all_work_is_alike() -> None:
+    assert WorkRates().alike(1000.0, 7) == 1000.0
+    assert WorkRates().with_reference([point(100, 900, RESOLUTION_S / 2)], 1).alike(1000.0, 7) == 1000.0
+
+
 def test_without_a_reference_nothing_is_scaled() -> None:
     rates = (
         WorkRates()
