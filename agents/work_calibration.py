@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -37,6 +37,8 @@ _LIMIT_S = 2.0
 _COMPILING_LIMIT_S = 30.0
 """The same where the first one compiled something."""
 _TRIES = 5
+_BASELINE_RUNS = 5
+"""Runs that a rate of the safe baseline is the mean of: all others, and all seconds, refer to it."""
 _OTHERS = 12
 """Instances of about the same size that stand in for one that the safe baseline solves at once, at most."""
 _IDLE = 8.0
@@ -243,9 +245,9 @@ class RateMeter:
         stands still. The work is chosen such that it takes about a tenth of a second: less where the code
         counts little for what it does, more where it counts much.
 
-        The safe baseline's is the rate that all others refer to. Where its last position finds the instance
-        solved, others of about that size take its place; where no instance leaves it anything to do, the
-        position before it is measured.
+        The safe baseline's is the rate that all others refer to, and the mean of several runs. Where its last
+        position finds the instance solved, others of about that size take its place; where no instance leaves
+        it anything to do, the position before it is measured.
         """
         if name == BASELINE:
             return await self._measure_baseline(state, steps)
@@ -299,17 +301,15 @@ class RateMeter:
         if a_second is not None:
             amount = max(min(amount, _MEASURED_S / a_second), 1.0)
         point, limit_s = self._point(key, 0, 0.0), _LIMIT_S
+        request = EvaluationRequest(
+            key=f"work-rate/{name}/{key}",
+            instance=self._instances.instance(key),
+            steps=(*steps, steps[-1]),
+            seed=(state.header.seed, *spawn_key("rate", number)),
+        )
         for _ in range(_TRIES):
-            reply = await self._evaluator.evaluate(
-                EvaluationRequest(
-                    key=f"work-rate/{name}/{key}",
-                    instance=self._instances.instance(key),
-                    steps=(*steps, steps[-1]),
-                    seed=(state.header.seed, *spawn_key("rate", number)),
-                    budget=amount,
-                    cpu_limit_s=limit_s,
-                )
-            )
+            request = replace(request, budget=amount, cpu_limit_s=limit_s)
+            reply = await self._evaluator.evaluate(request)
             if reply.failure == "timeout" and reply.has_compiled and limit_s == _LIMIT_S:
                 limit_s = _COMPILING_LIMIT_S
                 continue
@@ -322,7 +322,19 @@ class RateMeter:
             if point.cpu_s >= _ENOUGH_S or reply.work < 0.9 * amount:  # it ended by itself
                 break
             amount *= _MORE
-        return point
+        if name != BASELINE or point.cpu_s < _ENOUGH_S:
+            return point
+        return await self._repeated(request, point)
+
+    async def _repeated(self, request: EvaluationRequest, first: WorkRatePoint) -> WorkRatePoint:
+        """Return the sums over the first run of `request` and as many more as make `_BASELINE_RUNS`."""
+        parts = [(first.work, first.cpu_s)]
+        for again in range(1, _BASELINE_RUNS):
+            reply = await self._evaluator.evaluate(replace(request, seed=(*request.seed, again)))
+            if reply.failure is None:
+                parts.append(_last_part(reply))
+        work, cpu_s = sum(units for units, _ in parts), sum(seconds for _, seconds in parts)
+        return first.model_copy(update={"work": work, "cpu_s": cpu_s})
 
     def _point(self, key: InstanceKey, work: int, cpu_s: float) -> WorkRatePoint:
         return WorkRatePoint(instance=key, size=self._instances.size(key), work=work, cpu_s=cpu_s)
