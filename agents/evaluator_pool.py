@@ -123,7 +123,7 @@ def duties(state: RunState) -> list[OwedEvaluation]:
     if not work_calibration.is_calibrated(state):
         return [*owed]
     needed = {
-        duty: [state.unconfigured(step.implementation) for step in steps]
+        duty: [work_calibration.rated(state, step.implementation) for step in steps]
         for duty in owed
         for steps in (candidate_steps(state, duty),)
     }
@@ -220,7 +220,7 @@ async def evaluation_request(
     budget = time_limit_s
     if work_calibration.is_calibrated(state) and time_limit_s is None:
         size = instances.size(instance)
-        names = [state.unconfigured(step.implementation) for step in steps]
+        names = [work_calibration.rated(state, step.implementation) for step in steps]
         scales = tuple(state.work_rates.scale(name, size) for name in names)
         cpu_limit_s = work_calibration.processor_limit(state, size)
         if state.settings.sizes_work:

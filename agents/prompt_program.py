@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dga2d.agents.agent import open_basis
 from dga2d.agents.gate import gate_program
 from dga2d.agents.pool_edits import contribution, edit_to_ask, parent_of
-from dga2d.agents.work_calibration import is_calibrated, work_on
+from dga2d.agents.work_calibration import is_calibrated, rated, work_on
 from dga2d.domains.budget import bounded_shares
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step, shares_of
@@ -115,7 +115,7 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
     )
     if parent is None:
         return told
-    scale = state.work_rates.scale(state.unconfigured(parent), middle.size)
+    scale = state.work_rates.scale(rated(state, parent), middle.size)
     return f"{told} A unit of {parent} takes {scale:.3g} of them on an instance of middle size."
 
 

@@ -84,15 +84,18 @@ def is_calibrated(state: RunState) -> bool:
     return state.settings.work is not None and state.settings.calibration == "measured"
 
 
-def owed_rates(state: RunState, needed: Sequence[ImplementationId]) -> list[MeasureRate]:
-    """Return what must be measured before implementations `needed` may be evaluated; the baseline first.
+def rated(state: RunState, name: ImplementationId) -> ImplementationId:
+    """Return whose rate counts for `name`: its own with `calibrate_constants`, else that of the text that it
+    configures."""
+    return name if state.settings.calibrate_constants else state.unconfigured(name)
 
-    Constants hardly change what a unit is worth: a configuration counts as the text it configures.
-    """
+
+def owed_rates(state: RunState, needed: Sequence[ImplementationId]) -> list[MeasureRate]:
+    """Return what must be measured before implementations `needed` may be evaluated; the baseline first."""
     rates = state.work_rates
     if rates.reference_seq < state.process_seq:
         return [MeasureRate(state.process_seq, BASELINE)] if needed else []
-    missing = sorted({name for name in map(state.unconfigured, needed) if name not in rates.scales})
+    missing = sorted({name for one in needed if (name := rated(state, one)) not in rates.scales})
     return [MeasureRate(state.process_seq, name) for name in missing]
 
 

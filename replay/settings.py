@@ -302,6 +302,9 @@ class RunSettings(BaseModel):
     """Whether work units are made comparable: the units that each implementation charges per second of
     processor time are measured when it is first needed, and scale its charges to those of the safe baseline.
     ``off`` believes each implementation's own count."""
+    calibrate_constants: bool = False
+    """Whether a configuration, code that differs in constants alone, is measured on its own; otherwise it
+    counts as the text it configures."""
     work_rates: str | None = None
     """Run of the same database whose measured rates are taken over, so that its evaluations can be repeated
     bit for bit; when unset, they are measured, or taken from the run whose answers are recorded."""

@@ -105,8 +105,9 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "error_spending": "late",
         "champion_share": 0.8,
         "beam_width": 1,
-        # equal work is equal time on large instances, too
+        # equal work is equal time on large instances, and with other constants
         "work_by_size": True,
+        "calibrate_constants": True,
     }
 )
 """What did better in short runs (``docs/explanation/method.md``); not ablated one by one yet."""
