@@ -359,8 +359,9 @@ class RateMeter:
 def _last_part(reply: EvaluationReply) -> tuple[int, float]:
     """Return units charged and processor seconds of the last position.
 
-    The seconds of the whole are measured outside; how long its positions took, and the units, are what the
-    child reported. What it can gain by lying is bounded by the limit of processor time.
+    The seconds of the whole are measured outside; how long its positions took, by the clock of the processor,
+    and the units are what the child reported: together no longer than the whole. What it can gain by lying is
+    bounded by the limit of processor time.
     """
     elapsed_s = sum(position.elapsed_s for position in reply.trace)
     busy = min(1.0, reply.cpu_s / elapsed_s) if elapsed_s > 0.0 else 0.0

@@ -91,6 +91,8 @@ class PositionTrace(Model):
     score_before: float | None
     score_after: float
     elapsed_s: float
+    """Under a work budget processor seconds, without those of a compiler (in logs of earlier versions seconds
+    of the wall clock); else those of the wall clock."""
     work: int
 
 

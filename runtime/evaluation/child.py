@@ -182,8 +182,8 @@ def evaluate(
 def _compile_in_memory(order: Order, pipeline: Sequence[PipelinePosition]) -> Callable[[], float]:
     """Let numba keep machine code in memory; return the clock of budget and positions.
 
-    In a preparation, and where the budget is work and the clock only tells what positions took, it stands
-    still while the compiler works.
+    In a preparation, and where the budget is work and the clock only tells what positions took, it is that of
+    the processor, which does not go on while others have it, and stands still while the compiler works.
     """
     for position in pipeline:
         numba_cache.keep(position.path, position.compiled)

@@ -239,7 +239,7 @@ def platform() -> str:
 
 
 class CompilerClock(event.Listener):
-    """Counts the seconds that numba's compiler works; calls `mark` when it begins and when it ends."""
+    """Counts the processor seconds of numba's compiler; calls `mark` when it begins and when it ends."""
 
     def __init__(self, mark: Callable[[bool], None]) -> None:
         self._mark = mark
@@ -251,7 +251,7 @@ class CompilerClock(event.Listener):
         """Note that the compiler begins, perhaps within another compilation."""
         if self._depth == 0:
             _note_entry(event.data["dispatcher"], event.data["args"])
-            self._since = time.perf_counter()
+            self._since = time.process_time()
             self._mark(True)
         self._depth += 1
 
@@ -259,12 +259,13 @@ class CompilerClock(event.Listener):
         """Note that the compiler has ended what it began last."""
         self._depth -= 1
         if self._depth == 0:
-            self._spent_s += time.perf_counter() - self._since
+            self._spent_s += time.process_time() - self._since
             self._mark(False)
 
     def time_without_compiler(self) -> float:
-        """Return the time of a clock that stands still while the compiler works; not for use inside it."""
-        return time.perf_counter() - self._spent_s
+        """Return the processor time of a clock that stands still while the compiler works; not for use inside
+        it."""
+        return time.process_time() - self._spent_s
 
     def watch(self) -> None:
         """Start listening."""
