@@ -226,6 +226,19 @@ async def test_the_compiler_is_no_part_of_what_a_position_takes_under_a_work_bud
     assert worked.trace[1].elapsed_s < timed.trace[1].elapsed_s  # microseconds beside a compilation
 
 
+async def test_waiting_is_no_part_of_what_a_position_takes_under_a_work_budget(
+    pool: EvaluatorPool, line: Any
+) -> None:
+    waiting = line.program(f"import time\n{HEAD}    time.sleep(0.4)\n    return state\n")
+    timed, worked = [
+        await pool.evaluate(line.task(line.order, waiting, budget=budget, unit=unit))
+        for budget, unit in ((30.0, "s"), (500, "work"))
+    ]
+    assert (timed.failure, worked.failure) == (None, None)
+    assert worked.trace[1].elapsed_s < 0.1 < 0.39 < timed.trace[1].elapsed_s
+    assert worked.elapsed_s > 0.39
+
+
 async def test_code_that_compiles_in_every_run_pays_for_it(pool: EvaluatorPool, line: Any) -> None:
     source = (
         "import numba\n\n\ndef run(env_data, state, calc_makespan_fn):\n"
