@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -74,9 +75,11 @@ class Interruption:
             yield
             return
         before = [(number, signal.signal(number, self._on_signal)) for number in SIGNALS]
+        told, sys.unraisablehook = sys.unraisablehook, _quiet_about_interruption(sys.unraisablehook)
         try:
             yield
         finally:
+            sys.unraisablehook = told
             for number, handler in before:
                 signal.signal(number, handler)
 
@@ -135,6 +138,17 @@ class Interruption:
             os.write(_STDERR, f"stopped at once{hint}\n".encode())
         finally:
             os._exit(ExitCode.STOPPED)
+
+
+def _quiet_about_interruption(told: Callable[[Any], object]) -> Callable[[Any], None]:
+    """Return a hook that passes over an `Interrupted` of a callback, whose exceptions Python only tells of;
+    `cancels` will see the signal."""
+
+    def hook(unraisable: Any) -> None:
+        if not isinstance(unraisable.exc_value, Interrupted):
+            told(unraisable)
+
+    return hook
 
 
 def _raise() -> NoReturn:

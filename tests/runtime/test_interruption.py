@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import anyio
@@ -52,6 +53,29 @@ def test_before_the_event_loop_the_first_signal_interrupts(number: signal.Signal
     with pytest.raises(KeyboardInterrupt), stop.handles_signals():
         os.kill(os.getpid(), number)
     assert (stop.signal_name, told.words) == (number.name, ["stopping"])
+
+
+async def test_a_signal_inside_a_callback_whose_exceptions_are_lost_is_kept_without_a_traceback(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    stop, entity = Interruption(), Told()
+
+    def on_end(_: object) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        for _ in range(1000):  # the handler runs between two instructions
+            pass
+
+    reference = weakref.ref(entity, on_end)
+    hook = sys.unraisablehook
+    with stop.handles_signals():
+        del entity
+        assert reference() is None
+        assert stop.signal_name == "SIGTERM"
+        with anyio.CancelScope() as scope, stop.cancels(scope):
+            await anyio.sleep(9)
+            raise AssertionError("the signal was lost")
+    assert sys.unraisablehook is hook
+    assert capfd.readouterr().err == ""
 
 
 def test_a_signal_inside_executed_text_leaves_the_exit_code_alone(tmp_path: Path) -> None:
