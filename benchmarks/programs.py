@@ -89,7 +89,10 @@ class ProgramBench:
         self.state = replace(self.state, work_rates=known)
 
     def inherit_rate(self, child: Implementation, parent: Implementation) -> None:
-        """Let `child`, which differs from `parent` in constants alone, count as it does."""
+        """Let `child`, which differs from `parent` in constants alone, count as it does in runs that measure
+        texts alone."""
+        if self.state.settings.calibrate_constants:
+            return
         rates = self.state.work_rates
         if (points := rates.scales.get(ImplementationId(parent.id))) is not None:
             scales = rates.scales.set(ImplementationId(child.id), points)
