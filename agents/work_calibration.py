@@ -37,7 +37,7 @@ _LIMIT_S = 2.0
 _COMPILING_LIMIT_S = 30.0
 """The same where the first one compiled something."""
 _TRIES = 5
-_BASELINE_RUNS = 5
+_BASELINE_RUNS = 3
 """Runs that a rate of the safe baseline is the mean of: all others, and all seconds, refer to it."""
 _OTHERS = 12
 """Instances of about the same size that stand in for one that the safe baseline solves at once, at most."""
