@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar
 
 import anyio.lowlevel
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
 from dga2d.agents.proposing.offline import OfflineModel
-from dga2d.domains.core.contract import Instance
+from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.events.payloads import PositionTrace
+
+if TYPE_CHECKING:
+    import pytest
 
 Fails = Callable[[EvaluationRequest], bool]
 
@@ -39,6 +43,42 @@ class HashEvaluator:
             for i, score in enumerate(before)
         )
         return EvaluationReply(value, None, "", 0.1, 60, trace, text.encode())
+
+
+class CountingEvaluator(HashEvaluator):
+    """Every position uses up its share of the budget, and takes as long as its `rate` says."""
+
+    requests: ClassVar[list[EvaluationRequest]] = []
+
+    def rate(self, step: Implementation, instance: Instance) -> float:
+        """Return the units that `step` makes in a second of the processor."""
+        raise NotImplementedError
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        self.requests.append(request)
+        reply = await super().evaluate(request)
+        scales = request.scales or (1.0,) * len(request.steps)
+        share = (request.budget or 1000.0) / len(request.steps)
+        seconds = [
+            share / scale / self.rate(step, request.instance)
+            for step, scale in zip(request.steps, scales, strict=True)
+        ]
+        trace = tuple(
+            PositionTrace(score_before=None, score_after=1.0, elapsed_s=s, work=round(share)) for s in seconds
+        )
+        if request.cpu_limit_s is not None and sum(seconds) > request.cpu_limit_s:
+            return EvaluationReply(
+                None, "timeout", "too much", sum(seconds), 0, (), None, request.cpu_limit_s
+            )
+        return replace(reply, trace=trace, work=round(share * len(seconds)), cpu_s=sum(seconds))
+
+    @classmethod
+    def takes_over(cls, monkeypatch: pytest.MonkeyPatch) -> list[EvaluationRequest]:
+        """Let simulations evaluate with it, and return the list of what they will ask."""
+        asked: list[EvaluationRequest] = []
+        monkeypatch.setattr("tests.agents.simulation.HashEvaluator", cls)
+        monkeypatch.setattr(cls, "requests", asked)
+        return asked
 
 
 async def _wait(order: random.Random) -> None:

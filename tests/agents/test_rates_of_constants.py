@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
-
 import pytest
 from tests.agents.memory_log import MemoryLog
-from tests.agents.outside_world import HashEvaluator
+from tests.agents.outside_world import CountingEvaluator
 from tests.agents.simulation import Simulation
 
-from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.domains.core.contract import Implementation
+from dga2d.agents.ports import EvaluationRequest
+from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.events import ImplementationId
 from dga2d.events import payloads as p
 from dga2d.replay.state.fold import fold_all
@@ -23,29 +20,16 @@ def rate(step: Implementation) -> float:
     return 10_000.0 * (1 + int(step.digest[:1], 16))
 
 
-class ConstantsMatter(HashEvaluator):
-    """Every position uses up its share, at a price that depends on its whole text."""
+class ByText(CountingEvaluator):
+    """Rates depend on the whole text, its constants included."""
 
-    requests: ClassVar[list[EvaluationRequest]] = []
-
-    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
-        self.requests.append(request)
-        reply = await super().evaluate(request)
-        scales = request.scales or (1.0,) * len(request.steps)
-        share = (request.budget or 1000.0) / len(request.steps)
-        spent = [share / scale / rate(step) for step, scale in zip(request.steps, scales, strict=True)]
-        trace = tuple(
-            p.PositionTrace(score_before=None, score_after=1.0, elapsed_s=s, work=round(share)) for s in spent
-        )
-        return replace(reply, trace=trace, work=round(share * len(spent)), cpu_s=sum(spent))
+    def rate(self, step: Implementation, instance: Instance) -> float:
+        return rate(step)
 
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[EvaluationRequest]:
-    asked: list[EvaluationRequest] = []
-    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", ConstantsMatter)
-    monkeypatch.setattr(ConstantsMatter, "requests", asked)
-    return asked
+    return ByText.takes_over(monkeypatch)
 
 
 def raced(simulation: Simulation, *, own: bool) -> tuple[Simulation, RunState, MemoryLog]:

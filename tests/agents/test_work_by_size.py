@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import pytest
 from tests.agents.memory_log import MemoryLog
-from tests.agents.outside_world import HashEvaluator
+from tests.agents.outside_world import CountingEvaluator
 from tests.agents.simulation import Simulation
 
-from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.agents.ports import EvaluationRequest
 from dga2d.agents.prompt_program import budget_text
 from dga2d.agents.work_calibration import processor_limit, work_on
-from dga2d.events import payloads as p
+from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.replay.state.fold import fold_all
 from dga2d.replay.state.run_state import RunState
 from dga2d.replay.state.work_rates import WorkRates
@@ -24,31 +24,18 @@ SIZES |= {f"g/validation{i}": 70 + 10 * i for i in range(2)} | {f"g/test{i}": 90
 """As in `Instances`."""
 
 
-class SlowOnLargeOnes(HashEvaluator):
+class SlowOnLargeOnes(CountingEvaluator):
     """Makes as many units a second as its `speed` divided by the size of the instance."""
 
     speed: ClassVar[float] = 500_000.0
-    requests: ClassVar[list[EvaluationRequest]] = []
 
-    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
-        self.requests.append(request)
-        reply = await super().evaluate(request)
-        amount = request.budget or float(WORK)
-        if request.unit == "s" or request.instance.group == "smoke":
-            return reply
-        seconds, parts = amount * SIZES[request.instance.key] / self.speed, len(request.steps)
-        part = p.PositionTrace(
-            score_before=None, score_after=1.0, elapsed_s=seconds / parts, work=round(amount / parts)
-        )
-        return replace(reply, trace=(part,) * parts, work=round(amount), cpu_s=seconds)
+    def rate(self, step: Implementation, instance: Instance) -> float:
+        return self.speed / SIZES.get(instance.key, 10)
 
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[EvaluationRequest]:
-    asked: list[EvaluationRequest] = []
-    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", SlowOnLargeOnes)
-    monkeypatch.setattr(SlowOnLargeOnes, "requests", asked)
-    return asked
+    return SlowOnLargeOnes.takes_over(monkeypatch)
 
 
 def evaluations(requests: list[EvaluationRequest]) -> list[EvaluationRequest]:

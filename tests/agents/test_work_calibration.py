@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import anyio
 import pytest
 from tests.agents.memory_log import MemoryLog, recorded
-from tests.agents.outside_world import HashEvaluator, Instances
+from tests.agents.outside_world import CountingEvaluator, Instances
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
@@ -21,7 +21,7 @@ from dga2d.agents.work_calibration import (
     without_idling,
     without_short_calls,
 )
-from dga2d.domains.core.contract import Implementation, OperatorName
+from dga2d.domains.core.contract import Implementation, Instance, OperatorName
 from dga2d.events import Draft, ImplementationId, InstanceKey, RecordedEvent
 from dga2d.events import payloads as p
 from dga2d.replay.errors import DecisionMismatchError, InvariantError
@@ -37,37 +37,16 @@ RATES = {"kick": 300_000.0, "climb": 5000.0}
 """Units per processor second by operator."""
 
 
-class CountingEvaluator(HashEvaluator):
-    """Every position uses up its share and charges by the rate of its operator."""
+class ByOperator(CountingEvaluator):
+    """Rates are those of `RATES`, and the baseline's."""
 
-    requests: ClassVar[list[EvaluationRequest]] = []
-
-    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
-        self.requests.append(request)
-        reply = await super().evaluate(request)
-        scales = request.scales or (1.0,) * len(request.steps)
-        share = (request.budget or 1000.0) / len(request.steps)
-        seconds = [
-            share / scale / RATES.get(step.operator, BASELINE_RATE)
-            for step, scale in zip(request.steps, scales, strict=True)
-        ]
-        trace = tuple(
-            p.PositionTrace(score_before=None, score_after=1.0, elapsed_s=s, work=round(share))
-            for s in seconds
-        )
-        if request.cpu_limit_s is not None and sum(seconds) > request.cpu_limit_s:
-            return EvaluationReply(
-                None, "timeout", "too much", sum(seconds), 0, (), None, request.cpu_limit_s
-            )
-        return replace(reply, trace=trace, work=round(share * len(seconds)), cpu_s=sum(seconds))
+    def rate(self, step: Implementation, instance: Instance) -> float:
+        return RATES.get(step.operator, BASELINE_RATE)
 
 
 @pytest.fixture
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[EvaluationRequest]:
-    monkeypatch.setattr("tests.agents.simulation.HashEvaluator", CountingEvaluator)
-    asked: list[EvaluationRequest] = []
-    monkeypatch.setattr(CountingEvaluator, "requests", asked)
-    return asked
+    return ByOperator.takes_over(monkeypatch)
 
 
 def rates_of(log: MemoryLog) -> list[p.WorkRateMeasured]:
