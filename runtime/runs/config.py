@@ -110,7 +110,8 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "calibrate_constants": True,
     }
 )
-"""What did better in short runs (``docs/explanation/method.md``); not ablated one by one yet."""
+"""What did better in short runs, and what makes equal work equal time (``docs/explanation/method.md``); not
+ablated one by one yet."""
 PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
     {"default": DEFAULT, "paper": PAPER, "none": MappingProxyType({})}
 )
