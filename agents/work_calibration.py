@@ -24,7 +24,7 @@ from dga2d.replay.streams import spawn_key
 
 GRACE_S = 0.5
 """Processor seconds every evaluation under a work budget may take, however little its work stands for."""
-ROUND_S = 1e-4
+ROUND_S = 1e-3
 """Processor seconds, about, of a round of a composed search whose operators have nothing to do."""
 _LOOKED_AT = 7
 """Training instances whose sizes are compared to choose the smallest, the middle and the largest."""
@@ -243,10 +243,11 @@ class RateMeter:
     ) -> tuple[WorkRatePoint, ...]:
         """Return the rate of the last of `steps`, which must be a pipeline.
 
-        It runs twice in a row, and the second time counts: what a process does once, such as loading machine
-        code, is no part of the price of a unit. Nor is compilation, during which the clock of positions
-        stands still. The work is chosen such that it takes about a tenth of a second: less where the code
-        counts little for what it does, more where it counts much.
+        It runs twice in a row, and both times count together: a descent has nothing left to do at the second,
+        and a unit of what it charges then would bear all that a call costs. Compilation and the loading of
+        machine code are no part of it: the clock of positions stands still, or has not begun. The work is
+        chosen such that it takes about a tenth of a second: less where the code counts little for what it
+        does, more where it counts much.
 
         The safe baseline's is the rate that all others refer to, and the mean of several runs. Where its last
         position finds the instance solved, others of about that size take its place; where no instance leaves
@@ -321,7 +322,7 @@ class RateMeter:
                 continue
             if reply.failure is not None:
                 break
-            point = self._point(key, *_last_part(reply))
+            point = self._point(key, *_last_two(reply))
             if point.cpu_s >= _ENOUGH_S or reply.work < 0.9 * amount:  # it ended by itself
                 break
             amount *= _MORE
@@ -335,7 +336,7 @@ class RateMeter:
         for again in range(1, _BASELINE_RUNS):
             reply = await self._evaluator.evaluate(replace(request, seed=(*request.seed, again)))
             if reply.failure is None:
-                parts.append(_last_part(reply))
+                parts.append(_last_two(reply))
         work, cpu_s = sum(units for units, _ in parts), sum(seconds for _, seconds in parts)
         return first.model_copy(update={"work": work, "cpu_s": cpu_s})
 
@@ -356,8 +357,8 @@ class RateMeter:
         return [by_size[size] for size in chosen]
 
 
-def _last_part(reply: EvaluationReply) -> tuple[int, float]:
-    """Return units charged and processor seconds of the last position.
+def _last_two(reply: EvaluationReply) -> tuple[int, float]:
+    """Return units charged and processor seconds of the last two positions, which run the same code.
 
     The seconds of the whole are measured outside; how long its positions took, by the clock of the processor,
     and the units are what the child reported: together no longer than the whole. What it can gain by lying is
@@ -365,4 +366,5 @@ def _last_part(reply: EvaluationReply) -> tuple[int, float]:
     """
     elapsed_s = sum(position.elapsed_s for position in reply.trace)
     busy = min(1.0, reply.cpu_s / elapsed_s) if elapsed_s > 0.0 else 0.0
-    return reply.trace[-1].work, max(reply.trace[-1].elapsed_s, 0.0) * busy
+    last = reply.trace[-2:]
+    return sum(position.work for position in last), sum(max(p.elapsed_s, 0.0) for p in last) * busy

@@ -107,7 +107,7 @@ def test_an_evaluation_may_take_the_time_its_work_stands_for_several_times(
     assert min(limit or 0.0 for limit in limits) == pytest.approx(GRACE_S + 3.0 * worth, rel=0.5)
 
 
-@pytest.mark.parametrize(("rate", "units"), [(4e6, 316), (300e3, 31), (50e3, 3), (1e3, 1)])
+@pytest.mark.parametrize(("rate", "units"), [(4e6, 3162), (300e3, 316), (50e3, 31), (1e3, 1), (500.0, 1)])
 def test_a_round_in_plain_python_counts_about_what_it_takes(
     simulation: Simulation, requests: list[EvaluationRequest], rate: float, units: int
 ) -> None:
@@ -393,6 +393,26 @@ def test_the_baselines_rate_is_the_mean_of_several_runs(
     evaluator = UnevenEvaluator()
     anyio.run(RateMeter(evaluator, instances).measure, known, "climb", (CLIMB,))
     assert {len(seeds) for seeds in evaluator.seeds.values()} == {1}
+
+
+class DescendingEvaluator:
+    """A descent makes 40,000 units in 40 ms; run again it finds nothing, in 4 ms for a single one."""
+
+    async def evaluate(self, request: EvaluationRequest) -> EvaluationReply:
+        works = [40_000] + [1] * (len(request.steps) - 1)
+        seconds = [0.04] + [0.004] * (len(request.steps) - 1)
+        trace = tuple(
+            p.PositionTrace(score_before=1.0, score_after=1.0, elapsed_s=taken, work=work)
+            for work, taken in zip(works, seconds, strict=True)
+        )
+        return EvaluationReply(1.0, None, "", sum(seconds), sum(works), trace, None, cpu_s=sum(seconds))
+
+
+def test_what_a_descent_charges_when_nothing_is_left_is_not_its_rate(simulation: Simulation) -> None:
+    state, instances = fresh_state(simulation)
+    points = anyio.run(RateMeter(DescendingEvaluator(), instances).measure, state, "climb", (CLIMB,))
+    assert [point.work for point in points] == [40_001] * 3
+    assert [point.cpu_s for point in points] == pytest.approx([0.044] * 3)
 
 
 def test_where_nothing_works_nothing_is_measured(simulation: Simulation) -> None:
