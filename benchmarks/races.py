@@ -73,6 +73,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "all of these": {"race_error": 0.5, "race_returns": 2, "champion_share": 0.8, "beam_width": 1},
     "default without race_evidence": {**DEFAULT, "race_evidence": False},
     "default without gate_patience": {**DEFAULT, "gate_patience": 0.0},
+    "default by survival": {**DEFAULT, "race_credit": "stays"},
     "default against the checkpoint": {**DEFAULT, "checkpoint_against": "checkpoint"},
     "default": DEFAULT,
 }

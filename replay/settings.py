@@ -251,6 +251,9 @@ class RunSettings(BaseModel):
     race_sweep: int = Field(0, ge=0)
     """Contenders of a race, at most, that bring an operator which no race has tried in the incumbent yet,
     before others are drawn at random. For libraries in which a single operator decides."""
+    race_credit: Literal["stays", "gain"] = "stays"
+    """By what races learn which kinds of neighbours of the incumbent to draw: by how often they stayed after
+    a first round, those among them that `race_ties` lets stay, or by what they gained there."""
     race_ties: bool = False
     """Whether contenders that did exactly as the incumbent on all instances of a selecting round may stay,
     behind those that are ahead: on instances that are solved already nobody can be."""
