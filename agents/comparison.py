@@ -22,13 +22,14 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import InstanceKey, instance_and_copy
 from dga2d.events.payloads import Step
+from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.generation_state import ValidatedRound
 from dga2d.replay.state.run_state import RunState
 
@@ -139,7 +140,13 @@ def pooled_gains(
             for i, (ours, theirs) in enumerate(zip(round_.row(challenger), round_.row(kept), strict=True)):
                 gain = _gap(state, round_, i, theirs) - _gap(state, round_, i, ours)
                 found[instance_and_copy(round_.instances[i])[0]].append(gain)
-    if state.settings.checkpoint_unit == "instance" and len(found) >= LEAST_INSTANCES:
+    return observed_gains(state.settings, found)
+
+
+def observed_gains(settings: RunSettings, found: Mapping[InstanceKey, Sequence[float]]) -> list[float]:
+    """Return the gains that a test counts as observations: each pair's or, if the settings say so and there
+    are enough, the mean of each instance's pairs."""
+    if settings.checkpoint_unit == "instance" and len(found) >= LEAST_INSTANCES:
         return [math.fsum(gains) / len(gains) for gains in found.values()]
     return [gain for gains in found.values() for gain in gains]
 

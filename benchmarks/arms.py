@@ -45,8 +45,6 @@ ARMS: dict[str, tuple[str, ...]] = {
 """Settings of each arm besides the case's; *best of n* and *before* know none of them."""
 ENOUGH = 0.95
 """Part of the evaluations that an arm is to make from which it has made enough."""
-MARGIN = 2.0
-"""Standard errors by which the winner of *best of n* must beat the baseline on the validation instances."""
 
 
 @dataclass(frozen=True)

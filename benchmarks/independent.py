@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -13,12 +13,12 @@ import numpy as np
 from programs import Program, ProgramBench
 
 from dga2d.agents.bank_offers import has_role
+from dga2d.agents.comparison import compare_gains, observed_gains
 from dga2d.agents.conductor import validation_instances
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.offline import OFFLINE_WAYS
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
-from dga2d.agents.scoring import CandidateScore, is_clearly_better
 from dga2d.agents.spreading import spread_copies
 from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.contract import Implementation, OperatorName
@@ -31,9 +31,6 @@ from dga2d.replay.streams import spawn_key
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import baseline_of, run_started
 from dga2d.store import open_store
-
-MARGIN = 2.0
-"""Standard errors by which the best proposal must beat the baseline on the validation instances."""
 
 
 class Best(NamedTuple):
@@ -60,7 +57,8 @@ async def starting_state(problem: Problem, settings: RunSettings, seed: int) -> 
 
 async def best_of_n(bench: ProgramBench, banked: Sequence[Program], n: int, evaluations: int) -> Best:
     """Let what a bank has for the baseline and `n` proposals compete on training instances, as many as the
-    evaluations allow; the best must pass the validation that a run ends with. Where there are fewer instances
+    evaluations allow; the best must pass the validation that a run ends with, by its test and with all of its
+    error rate. Where there are fewer instances
     they come again under other random streams."""
     validation = validation_instances(bench.state, is_last=True)
     keys = [entry.key for entry in bench.state.header.splits.train]
@@ -76,14 +74,22 @@ async def best_of_n(bench: ProgramBench, banked: Sequence[Program], n: int, eval
             best, best_gap = program, gap
     kept = await gaps_of(bench, bench.baseline, validation, "validation")
     found = await gaps_of(bench, best, validation, "validation")
-    is_better = is_clearly_better(_score(found), _score(kept), MARGIN)
     spent = (tried + 1) * len(training) + 2 * len(validation)
+    is_better = p_value(bench.state, validation, kept, found) <= bench.state.settings.checkpoint_error
     return Best(best if is_better else bench.baseline, tried - len(banked), spent)
 
 
-def _score(gaps: Sequence[float | None]) -> CandidateScore:
-    mean = _mean(gaps)
-    return CandidateScore(-math.inf if mean is None else -mean, tuple(gaps))
+def p_value(
+    state: RunState, keys: Sequence[InstanceKey], kept: Sequence[float | None], found: Sequence[float | None]
+) -> float:
+    """Return the probability, by the test of a run's validations, of gaps at least so much smaller than those
+    of what is `kept` if nothing were gained."""
+    worst = -100.0 * state.settings.failure_reward
+    by_instance: dict[InstanceKey, list[float]] = defaultdict(list)
+    for key, theirs, ours in zip(keys, kept, found, strict=True):
+        gain = (worst if theirs is None else theirs) - (worst if ours is None else ours)
+        by_instance[instance_and_copy(key)[0]].append(gain)
+    return compare_gains(observed_gains(state.settings, by_instance)).p_value
 
 
 def _mean(gaps: Sequence[float | None]) -> float | None:
