@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import InstanceKey, instance_and_copy
-from dga2d.events.payloads import Step
+from dga2d.events.payloads import ChallengerComparison, Step
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.generation_state import ValidatedRound
 from dga2d.replay.state.run_state import RunState
@@ -129,26 +129,33 @@ def _round_figure(value: float) -> float:
     return float(f"{value:.6g}")
 
 
+Observation = tuple[InstanceKey, int, int]
+"""An instance, its validation and its place there; both 0 for an instance with the mean of all its pairs."""
+
+
 def pooled_gains(
     state: RunState, challenger: tuple[Step, ...], kept: tuple[Step, ...], rounds: Sequence[ValidatedRound]
-) -> list[float]:
+) -> dict[Observation, float]:
     """Return the gains of `challenger` over `kept` in all `rounds` in which both took part, by pair or, if
     the settings say so and there are enough, in the mean by instance."""
-    found: dict[InstanceKey, list[float]] = defaultdict(list)
-    for round_ in rounds:
+    found: dict[Observation, float] = {}
+    for number, round_ in enumerate(rounds):
         if challenger in round_.pipelines and kept in round_.pipelines:
             for i, (ours, theirs) in enumerate(zip(round_.row(challenger), round_.row(kept), strict=True)):
                 gain = _gap(state, round_, i, theirs) - _gap(state, round_, i, ours)
-                found[instance_and_copy(round_.instances[i])[0]].append(gain)
-    return observed_gains(state.settings, found)
+                found[instance_and_copy(round_.instances[i])[0], number, i] = gain
+    return by_unit(state.settings, found)
 
 
-def observed_gains(settings: RunSettings, found: Mapping[InstanceKey, Sequence[float]]) -> list[float]:
-    """Return the gains that a test counts as observations: each pair's or, if the settings say so and there
-    are enough, the mean of each instance's pairs."""
-    if settings.checkpoint_unit == "instance" and len(found) >= LEAST_INSTANCES:
-        return [math.fsum(gains) / len(gains) for gains in found.values()]
-    return [gain for gains in found.values() for gain in gains]
+def by_unit(settings: RunSettings, pairs: Mapping[Observation, float]) -> dict[Observation, float]:
+    """Return gains of pairs as the observations that a test counts: as they are or, if the settings say so
+    and there are enough instances, in the mean by instance."""
+    by_instance: dict[InstanceKey, list[float]] = defaultdict(list)
+    for (key, *_), gain in pairs.items():
+        by_instance[key].append(gain)
+    if settings.checkpoint_unit == "instance" and len(by_instance) >= LEAST_INSTANCES:
+        return {(key, 0, 0): math.fsum(gains) / len(gains) for key, gains in by_instance.items()}
+    return dict(pairs)
 
 
 def _gap(state: RunState, round_: ValidatedRound, instance: int, objective: float | None) -> float:
@@ -172,6 +179,18 @@ def clearly_better(p_values: Sequence[float], level: float, weights: Sequence[fl
             break
         found.append(j)
     return found
+
+
+def found_better(
+    state: RunState, rows: Sequence[ChallengerComparison], pipelines: Sequence[tuple[Step, ...]], error: float
+) -> set[int]:
+    """Return which of the challengers in `rows` are better than what they were compared with, at an error
+    rate for all of them; what never differs needs no part of it (Tarone)."""
+    tested = [row for row in rows if row.won or row.lost]
+    if state.settings.checkpoint_test == "joint":
+        return {row.candidate for row in tested if row.p_value <= error}
+    weights = error_weights(state, [pipelines[row.candidate] for row in tested])
+    return {tested[i].candidate for i in clearly_better([row.p_value for row in tested], error, weights)}
 
 
 def error_weights(state: RunState, challengers: Sequence[tuple[Step, ...]]) -> list[float]:
@@ -236,7 +255,7 @@ def choose_undecided(
         if steps in known or steps == kept:
             continue
         gains = pooled_gains(state, steps, kept, state.validated)
-        if gains and (compared := compare_gains(gains)).mean_gain > 0.0:
+        if gains and (compared := compare_gains([*gains.values()])).mean_gain > 0.0:
             found.append((compared.p_value, len(found), steps))
     return [steps for _, _, steps in sorted(found, key=lambda entry: entry[:2])[:BROUGHT_BACK]]
 

@@ -17,14 +17,14 @@ from dga2d.agents.agent import (
 )
 from dga2d.agents.comparison import (
     checkpoint_or_baseline,
-    clearly_better,
     compare_gains,
     error_to_spend,
-    error_weights,
+    found_better,
     pooled_gains,
 )
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidates
+from dga2d.agents.sign_flips import joint_p_values
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import closed_round
@@ -121,19 +121,26 @@ def compare_challengers(state: RunState, number: int) -> p.ChallengersCompared:
     kept, error = checkpoint_or_baseline(state), error_to_spend(state)
 
     def beside(other: tuple[p.Step, ...]) -> tuple[p.ChallengerComparison, ...]:
-        return tuple(
-            p.ChallengerComparison(candidate=j, **compare_gains(gains)._asdict())
+        pooled = {
+            j: gains
             for j, steps in enumerate(pipelines)
             if steps not in (kept, other) and (gains := pooled_gains(state, steps, other, rounds))
+        }
+        found = [compare_gains([*gains.values()]) for gains in pooled.values()]
+        if state.settings.checkpoint_test == "joint":
+            joint = joint_p_values([*pooled.values()])
+            found = [
+                row._replace(p_value=p_value if row.mean_gain > 0.0 else 1.0)
+                for row, p_value in zip(found, joint, strict=True)
+            ]
+        return tuple(
+            p.ChallengerComparison(candidate=j, **row._asdict()) for j, row in zip(pooled, found, strict=True)
         )
 
     rows, start = beside(kept), state.header.baseline
     against_start = state.settings.tests_against_baseline and kept != start and start in pipelines
     over_baseline = beside(start) if against_start else None
-    # What never differs cannot be taken for better, and needs no part of the error rate (Tarone).
-    tested = [row for row in (rows if over_baseline is None else over_baseline) if row.won or row.lost]
-    weights = error_weights(state, [pipelines[row.candidate] for row in tested])
-    found = {tested[i].candidate for i in clearly_better([row.p_value for row in tested], error, weights)}
+    found = found_better(state, rows if over_baseline is None else over_baseline, pipelines, error)
     if over_baseline is not None:
         found.add(pipelines.index(start))
     ahead = [row for row in rows if row.candidate in found and row.mean_gain > 0.0]

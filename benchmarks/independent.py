@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -13,12 +12,13 @@ import numpy as np
 from programs import Program, ProgramBench
 
 from dga2d.agents.bank_offers import has_role
-from dga2d.agents.comparison import compare_gains, observed_gains
+from dga2d.agents.comparison import by_unit, compare_gains
 from dga2d.agents.conductor import validation_instances
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.offline import OFFLINE_WAYS
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
+from dga2d.agents.sign_flips import joint_p_values
 from dga2d.agents.spreading import spread_copies
 from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.contract import Implementation, OperatorName
@@ -85,11 +85,16 @@ def p_value(
     """Return the probability, by the test of a run's validations, of gaps at least so much smaller than those
     of what is `kept` if nothing were gained."""
     worst = -100.0 * state.settings.failure_reward
-    by_instance: dict[InstanceKey, list[float]] = defaultdict(list)
-    for key, theirs, ours in zip(keys, kept, found, strict=True):
-        gain = (worst if theirs is None else theirs) - (worst if ours is None else ours)
-        by_instance[instance_and_copy(key)[0]].append(gain)
-    return compare_gains(observed_gains(state.settings, by_instance)).p_value
+    kept, found = ([worst if gap is None else gap for gap in gaps] for gaps in (kept, found))
+    pairs = {
+        (instance_and_copy(key)[0], 0, i): theirs - ours
+        for i, (key, theirs, ours) in enumerate(zip(keys, kept, found, strict=True))
+    }
+    gains = by_unit(state.settings, pairs)
+    compared = compare_gains([*gains.values()])
+    if state.settings.checkpoint_test == "joint" and compared.mean_gain > 0.0:
+        return joint_p_values([gains])[0]
+    return compared.p_value
 
 
 def _mean(gaps: Sequence[float | None]) -> float | None:

@@ -74,6 +74,7 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "default without race_evidence": {**DEFAULT, "race_evidence": False},
     "default without gate_patience": {**DEFAULT, "gate_patience": 0.0},
     "default by survival": {**DEFAULT, "race_credit": "stays"},
+    "default by holm": {**DEFAULT, "checkpoint_test": "holm", "champion_share": 0.8},
     "default against the checkpoint": {**DEFAULT, "checkpoint_against": "checkpoint"},
     "default": DEFAULT,
 }

@@ -235,9 +235,15 @@ class RunSettings(BaseModel):
     error_spending: Literal["even", "late"] = "even"
     """How `checkpoint_error` is divided among the validations of a run: ``even``, or ``late``, as the cube of
     the part of them that is over, so that most is left for the last, whose winner the run returns."""
+    checkpoint_test: Literal["holm", "joint"] = "holm"
+    """How the challengers of a validation are tested together under ``pooled``: ``holm``, each by Student's
+    and Wilcoxon's tests, and the error rate is divided among them; ``joint``, all at once by flipping the
+    signs of their gains on an instance together, so that programs that are alike take nothing from each
+    other."""
     champion_share: float = Field(0.0, ge=0.0, lt=1.0)
     """Part of a validation's error rate that goes to the champion of the races, which has been tested before;
-    the other challengers share the rest, and its part once it is found better. 0 treats all alike."""
+    the other challengers share the rest, and its part once it is found better. 0 treats all alike. Under
+    ``holm`` alone."""
     race_contenders: int = Field(0, ge=0)
     """Contenders that race against the incumbent in each generation; 0 for no races."""
     race_instances: int = Field(16, ge=2)

@@ -52,7 +52,8 @@ class ChallengerComparison(Model):
     lost: int
     """Pairs in which it was larger."""
     p_value: float
-    """One-sided, of a mean gain that is not above zero."""
+    """One-sided, of a mean gain that is not above zero; corrected for all that are tested with it where
+    `checkpoint_test` is ``joint``."""
 
 
 class ChallengersCompared(Payload, owner="validator", operation="challengers-compared/{generation}"):
@@ -68,7 +69,7 @@ class ChallengersCompared(Payload, owner="validator", operation="challengers-com
     comparisons: tuple[ChallengerComparison, ...]
     """One for each other pipeline, in their order."""
     better: tuple[int, ...]
-    """Pipelines that are better than the checkpoint at that error rate, by Holm's procedure; best mean first.
+    """Pipelines that are better than the checkpoint at that error rate, all of them together; best mean first.
     Where they are tested against the baseline: it, and what is better than it, if ahead of the checkpoint in
     the mean."""
     over_baseline: tuple[ChallengerComparison, ...] | None = None

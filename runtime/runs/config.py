@@ -104,7 +104,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "checkpoint_unit": "instance",
         "checkpoint_against": "baseline",
         "error_spending": "late",
-        "champion_share": 0.8,
+        "checkpoint_test": "joint",
         "beam_width": 1,
         # equal work is equal time on large instances, and with other constants
         "work_by_size": True,
