@@ -51,9 +51,8 @@ LEAST_SHARE = 0.02
 """Smallest share relative to one that was never moved; its inverse is the largest."""
 PRIOR_STAYED, PRIOR_ENTERED = 3.0, 12.0
 """Contenders of every move that are taken to have survived and entered before the first race."""
-PRIOR_GAINS, PRIOR_GAINERS = {"constants": 4.0}, 48.0
-"""Where gains count, what a move's contenders are taken to gain at first, relative to the 1 of all others,
-and how many they are taken to be."""
+CONSTANTS_FIRST = 3.0
+"""Weight of other constants beside all other moves, where only what was ahead counts as having survived."""
 MODEL_DRAWS = 5
 """Values of a constant that are drawn to take the one that looks best."""
 BANDWIDTH = 0.15
@@ -173,16 +172,13 @@ def _with_changes(base: Steps, changed: Steps, other: Steps) -> Steps:
 
 def move_weight(state: RunState, move: str) -> float:
     """Return how likely a move is drawn, relative to others: as often as its contenders survived the first
-    round of a race so far, all alike at first, or by their mean part in what was gained there, constants
-    first."""
+    round of a race so far, all alike at first. Under ``race_credit = "ahead"`` ties are no survivors, and
+    other constants come first."""
     record = state.moves.get(move, MoveRecord())
     if state.settings.race_credit == "stays":
         return (record.stayed + PRIOR_STAYED) / (record.entered + PRIOR_ENTERED)
-    drawn = [state.moves[name] for name in sorted(MOVES.keys() & state.moves.keys())]
-    gained = math.fsum(other.gained for other in drawn)
-    usual = gained / sum(other.entered for other in drawn) if gained else 1.0
-    expected = PRIOR_GAINERS * PRIOR_GAINS.get(move, 1.0) * usual
-    return (record.gained + expected) / (record.entered + PRIOR_GAINERS)
+    factor = CONSTANTS_FIRST if move == "constants" else 1.0
+    return factor * (record.ahead + PRIOR_STAYED) / (record.entered + PRIOR_ENTERED)
 
 
 def _with_new_code(material: RaceMaterial) -> Iterator[NewContender]:

@@ -257,9 +257,10 @@ class RunSettings(BaseModel):
     race_sweep: int = Field(0, ge=0)
     """Contenders of a race, at most, that bring an operator which no race has tried in the incumbent yet,
     before others are drawn at random. For libraries in which a single operator decides."""
-    race_credit: Literal["stays", "gain"] = "stays"
+    race_credit: Literal["stays", "ahead"] = "stays"
     """By what races learn which kinds of neighbours of the incumbent to draw: by how often they stayed after
-    a first round, those among them that `race_ties` lets stay, or by what they gained there."""
+    a first round, ties among them if `race_ties` lets them stay, or how often because they were ahead; other
+    constants then have three times the weight."""
     race_ties: bool = False
     """Whether contenders that did exactly as the incumbent on all instances of a selecting round may stay,
     behind those that are ahead: on instances that are solved already nobody can be."""

@@ -69,9 +69,9 @@ class ChallengersCompared(Payload, owner="validator", operation="challengers-com
     comparisons: tuple[ChallengerComparison, ...]
     """One for each other pipeline, in their order."""
     better: tuple[int, ...]
-    """Pipelines that are better than the checkpoint at that error rate, all of them together; best mean first.
-    Where they are tested against the baseline: it, and what is better than it, if ahead of the checkpoint in
-    the mean."""
+    """Pipelines that are better than the checkpoint at that error rate, all of them together; best mean
+    first. Where they are tested against the baseline: it, and what is better than it, if ahead of the
+    checkpoint in the mean."""
     over_baseline: tuple[ChallengerComparison, ...] | None = None
     """All but the checkpoint beside the safe baseline, where they are tested against that and the checkpoint
     is another program."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from dga2d.events import InstanceKey, RecordedEvent, instance_and_copy
 from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import RaceState, ValidationState, closed_round
@@ -97,13 +95,11 @@ def _with_first_round(state: RunState, race: RaceState, standings: tuple[p.Stand
     """Return the state with the records of moves and constants that later races draw from."""
     moves, tried = state.moves, list(state.tried_constants)
     configurations = {new.implementation: new for new in race.configurations}
-    gains = [max(standing.gain or 0.0, 0.0) for standing in standings]
-    in_all = math.fsum(gains)
-    for standing, gain in zip(standings, gains, strict=True):
+    for standing in standings:
         contender, stayed = race.contenders[standing.contender], standing.verdict == "stays"
+        is_ahead = stayed and (standing.gain or 0.0) > 0.0
         record = moves.get(contender.move, MoveRecord())
-        part = gain / in_all if in_all else 0.0
-        record = MoveRecord(record.entered + 1, record.stayed + stayed, record.gained + part)
+        record = MoveRecord(record.entered + 1, record.stayed + stayed, record.ahead + is_ahead)
         moves = moves.set(contender.move, record)
         for step in contender.pipeline:
             if (new := configurations.get(step.implementation)) is not None:

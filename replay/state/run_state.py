@@ -122,8 +122,8 @@ class MoveRecord(NamedTuple):
 
     entered: int = 0
     stayed: int = 0
-    gained: float = 0.0
-    """Parts that they had in what all contenders of their first rounds gained; who was behind had none."""
+    ahead: int = 0
+    """Those of `stayed` that did not tie with the incumbent."""
 
 
 class TriedConstant(NamedTuple):

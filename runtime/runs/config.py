@@ -93,7 +93,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_contenders": 12,
         "race_error": 0.5,
         "race_returns": 2,
-        "race_credit": "gain",
+        "race_credit": "ahead",
         "race_ties": True,
         "race_evidence": True,
         "share_effort": 0.05,
