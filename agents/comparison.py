@@ -26,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
+from dga2d.agents.sign_flips import joint_p_values
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import InstanceKey, instance_and_copy
 from dga2d.events.payloads import ChallengerComparison, Step
@@ -156,6 +157,20 @@ def by_unit(settings: RunSettings, pairs: Mapping[Observation, float]) -> dict[O
     if settings.checkpoint_unit == "instance" and len(by_instance) >= LEAST_INSTANCES:
         return {(key, 0, 0): math.fsum(gains) / len(gains) for key, gains in by_instance.items()}
     return dict(pairs)
+
+
+def compare_together(
+    settings: RunSettings, challengers: Sequence[Mapping[Observation, float]]
+) -> list[PairedGains]:
+    """Return the figures of each of `challengers`; their p-values hold for all of them together where
+    `checkpoint_test` is ``joint``, for each alone otherwise."""
+    found = [compare_gains([*gains.values()]) for gains in challengers]
+    if settings.checkpoint_test != "joint":
+        return found
+    return [
+        row._replace(p_value=p_value if row.mean_gain > 0.0 else 1.0)
+        for row, p_value in zip(found, joint_p_values(challengers), strict=True)
+    ]
 
 
 def _gap(state: RunState, round_: ValidatedRound, instance: int, objective: float | None) -> float:

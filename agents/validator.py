@@ -17,14 +17,13 @@ from dga2d.agents.agent import (
 )
 from dga2d.agents.comparison import (
     checkpoint_or_baseline,
-    compare_gains,
+    compare_together,
     error_to_spend,
     found_better,
     pooled_gains,
 )
 from dga2d.agents.ports import EventAppender
 from dga2d.agents.scoring import CandidateScore, is_clearly_better, mean_gap, score_candidates
-from dga2d.agents.sign_flips import joint_p_values
 from dga2d.events import AgentName, Draft, Payload
 from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import closed_round
@@ -126,13 +125,7 @@ def compare_challengers(state: RunState, number: int) -> p.ChallengersCompared:
             for j, steps in enumerate(pipelines)
             if steps not in (kept, other) and (gains := pooled_gains(state, steps, other, rounds))
         }
-        found = [compare_gains([*gains.values()]) for gains in pooled.values()]
-        if state.settings.checkpoint_test == "joint":
-            joint = joint_p_values([*pooled.values()])
-            found = [
-                row._replace(p_value=p_value if row.mean_gain > 0.0 else 1.0)
-                for row, p_value in zip(found, joint, strict=True)
-            ]
+        found = compare_together(state.settings, [*pooled.values()])
         return tuple(
             p.ChallengerComparison(candidate=j, **row._asdict()) for j, row in zip(pooled, found, strict=True)
         )

@@ -12,13 +12,12 @@ import numpy as np
 from programs import Program, ProgramBench
 
 from dga2d.agents.bank_offers import has_role
-from dga2d.agents.comparison import by_unit, compare_gains
+from dga2d.agents.comparison import by_unit, compare_together
 from dga2d.agents.conductor import validation_instances
 from dga2d.agents.ports import BlobSource
 from dga2d.agents.proposing.offline import OFFLINE_WAYS
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import Ways, all_ways, variations
-from dga2d.agents.sign_flips import joint_p_values
 from dga2d.agents.spreading import spread_copies
 from dga2d.agents.work_calibration import units_of_a_round
 from dga2d.domains.core.contract import Implementation, OperatorName
@@ -58,8 +57,7 @@ async def starting_state(problem: Problem, settings: RunSettings, seed: int) -> 
 async def best_of_n(bench: ProgramBench, banked: Sequence[Program], n: int, evaluations: int) -> Best:
     """Let what a bank has for the baseline and `n` proposals compete on training instances, as many as the
     evaluations allow; the best must pass the validation that a run ends with, by its test and with all of its
-    error rate. Where there are fewer instances
-    they come again under other random streams."""
+    error rate. Where there are fewer instances they come again under other random streams."""
     validation = validation_instances(bench.state, is_last=True)
     keys = [entry.key for entry in bench.state.header.splits.train]
     training = spread_copies(keys, max(1, (evaluations - 2 * len(validation)) // (len(banked) + n + 1)))
@@ -90,11 +88,7 @@ def p_value(
         (instance_and_copy(key)[0], 0, i): theirs - ours
         for i, (key, theirs, ours) in enumerate(zip(keys, kept, found, strict=True))
     }
-    gains = by_unit(state.settings, pairs)
-    compared = compare_gains([*gains.values()])
-    if state.settings.checkpoint_test == "joint" and compared.mean_gain > 0.0:
-        return joint_p_values([gains])[0]
-    return compared.p_value
+    return compare_together(state.settings, [by_unit(state.settings, pairs)])[0].p_value
 
 
 def _mean(gaps: Sequence[float | None]) -> float | None:
