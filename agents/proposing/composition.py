@@ -39,19 +39,6 @@ THEN = "\n\nThen:\n"
 """What stands between the summaries of the parts in a docstring."""
 OWN_NAMES = frozenset({"KICKS_IN_VAIN", "PARTS", "WARMTH", "Part", "improve_all"})
 """Names that the new text needs for itself."""
-SPENDING = """\
-    def charge(self, units=1):
-        self.budget.charge(units)
-
-    def remaining(self):
-        left = 1.0 - (self.start - self.budget.remaining()) / self.length
-        return max(0.0, min(left, 1.0))
-
-    def exhausted(self):
-        return self.remaining() <= 0.0 or self.budget.exhausted()
-"""
-"""Methods of a class that is a part of a budget: ``start`` of the whole remained when it began, ``length`` is
-its own."""
 _DRIVER = """
 
 KICKS_IN_VAIN = {patience}  # tunable: int 1..100
@@ -60,14 +47,28 @@ WARMTH = {warmth}  # tunable: float 0.0..2.0
 
 
 class Part:
-    \"\"\"One of PARTS equal parts of a budget, or what is left of it, for one improvement.\"\"\"
+    \"\"\"One of PARTS equal parts of a budget, or what is left of it, for one improvement.
+
+    It begins when the improvement first asks what remains: preparing may take longer than a short part.
+    \"\"\"
 
     def __init__(self, budget):
         self.budget = budget
-        self.start = budget.remaining()
-        self.length = max(min(1.0 / PARTS, self.start), 1e-9)
+        self.start = None
 
-{spending}
+    def charge(self, units=1):
+        self.budget.charge(units)
+
+    def remaining(self):
+        if self.start is None:
+            self.start = self.budget.remaining()
+            self.length = max(min(1.0 / PARTS, self.start), 1e-9)
+        left = 1.0 - (self.start - self.budget.remaining()) / self.length
+        return max(0.0, min(left, 1.0))
+
+    def exhausted(self):
+        return self.remaining() <= 0.0 or self.budget.exhausted()
+
 
 def improve_all(env_data, state, calc_makespan_fn):
     \"\"\"Improve `state` with a part of the budget{turns}.\"\"\"
@@ -175,7 +176,6 @@ def iterate(
         return None
     is_paired = len(improvers) > 1
     return merged + _DRIVER.format(
-        spending=SPENDING,
         patience=habits.patience,
         parts=habits.parts,
         warmth=habits.warmth,

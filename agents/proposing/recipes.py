@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from dga2d.agents.proposing.composition import SPENDING, Habits, is_iterated, iterate, merge_modules
+from dga2d.agents.proposing.composition import Habits, is_iterated, iterate, merge_modules
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.source_rules.text import MAX_SOURCE_BYTES
 
@@ -31,7 +31,16 @@ class Stage:
         self.start = budget.remaining()
         self.length = max(self.start * share, 1e-9)
 
-{spending}
+    def charge(self, units=1):
+        self.budget.charge(units)
+
+    def remaining(self):
+        left = 1.0 - (self.start - self.budget.remaining()) / self.length
+        return max(0.0, min(left, 1.0))
+
+    def exhausted(self):
+        return self.remaining() <= 0.0 or self.budget.exhausted()
+
 
 def run(env_data, state, calc_makespan_fn):
     """Construct a solution and hand it from stage to stage; the best found."""
@@ -110,7 +119,6 @@ def _chain(texts: Sequence[str], title: str) -> str | None:
     if merged is None:
         return None
     return merged + _CHAIN_DRIVER.format(
-        spending=SPENDING,
         weights="\n".join(f"{name} = 1.0  # tunable: float 0.1..10.0" for name in weights),
         names=", ".join(weights),
         stages=", ".join(stages),

@@ -162,6 +162,19 @@ def test_an_improvement_that_never_stops_gets_its_part_of_the_budget() -> None:
     assert log == [1.0, 0.0] * 5  # a turn costs some units besides: the last part is a little shorter
 
 
+def test_what_an_improvement_prepares_takes_nothing_from_a_part_that_is_shorter() -> None:
+    """By the clock preparing costs what it takes; here it charges ten units, and a part has one."""
+    text = iterate(
+        [ENDLESS.replace("    env_data", "    budget.charge(10)\n    env_data", 1).replace("(1)\n", "(2)\n")],
+        KICK.replace('env_data["log"].append((limit(0), shared(1)))', ""),
+        Habits(1, 100),
+    )
+    assert text is not None
+    log = ran(text, 100.0)[1]
+    assert log[::2] == [1.0] * 8
+    assert log[1::2][:7] == [0.0] * 7
+
+
 def test_two_improvements_take_turns_until_neither_gains() -> None:
     halve = DESCENT.replace("state.sequence // 2", "np.where(state.sequence % 2, 9**9, state.sequence // 2)")
     less = DESCENT.replace("state.sequence // 2", "state.sequence - 2")
