@@ -1,9 +1,8 @@
 """The gate: new code is measured against its parent inside the incumbent before it joins a pool.
 
 Both arms draw common random numbers on the same training instances. After half of them a child that is behind
-by more than `gate_patience` standard errors is given up; of the children of one operator in a generation only
-the best joins, if it does not lose on all of them. What is decided here follows from the recorded evaluations
-alone.
+by more than `gate_patience` standard errors is given up; of rivals (`gate_rivals`) only the best joins, if it
+does not lose on all of them. What is decided here follows from the recorded evaluations alone.
 
 References
 ----------
@@ -243,18 +242,28 @@ def tried_before(state: RunState, operator: OperatorId) -> tuple[TriedCode, ...]
     return tuple(t for t in state.tried.get(operator, ()) if t.generation < number)
 
 
-def best_of_generation(state: RunState, proposal: Proposal) -> Proposal | None:
-    """Return the proposal of the operator that gained most in this generation; ``None`` if all lose.
+def best_rival(state: RunState, proposal: Proposal) -> Proposal | None:
+    """Return the proposal of this generation that gained most among a proposal and its rivals; ``None`` if
+    all lose.
 
     Of equal ones that of the smaller slot.
     """
-    rivals = [p for p in open_basis(state)[0].proposals.values() if p.operator == proposal.operator]
     ranked = []
-    for rival in rivals:
+    for rival in _rivals(state, proposal):
         result = gate_result(state, rival)
         if result.mean is not None and not result.loses:
             ranked.append((-result.mean, rival.slot, rival))
     return min(ranked, key=lambda row: row[:2])[2] if ranked else None
+
+
+def _rivals(state: RunState, proposal: Proposal) -> list[Proposal]:
+    """Return the proposals of this generation of which at most one joins, the given one among them."""
+    generation, basis = open_basis(state)
+    rivals = [other for other in generation.proposals.values() if other.operator == proposal.operator]
+    if state.settings.gate_rivals == "operator":
+        return rivals
+    width = basis.slots_per_edit
+    return [other for other in rivals if other.slot // width == proposal.slot // width]
 
 
 def gate_credits(state: RunState, proposal: Proposal, result: GateResult) -> tuple[TransitionCredit, ...]:

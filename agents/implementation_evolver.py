@@ -156,11 +156,11 @@ def _propose(state: RunState, proposal: Proposal) -> p.ImplementationProposed:
 
 
 def _pass_gate(state: RunState, duty: JudgeProposal) -> Decision:
-    """Return what the gate measured, unless that is in the log, and the verdict: the best child that does not
-    lose joins."""
+    """Return what the gate measured, unless that is in the log, and the verdict: of rivals the best that does
+    not lose joins."""
     generation = open_basis(state)[0]
     proposal = generation.proposals[duty.slot]
-    result, best = gate.gate_result(state, proposal), gate.best_of_generation(state, proposal)
+    result, best = gate.gate_result(state, proposal), gate.best_rival(state, proposal)
     is_here = proposal.implementation in state.pools[proposal.operator]
     is_accepted = best is not None and best.slot == proposal.slot and not is_here
     has_credits = is_accepted and not proposal.is_configuration
@@ -253,7 +253,10 @@ def _join(state: RunState, new: Proposal) -> Payload:
         return p.ImplementationReplaced(**accepted, removed=new.parent, inherits_credits=True)
     if len(pool) < settings.pool_limit:
         return p.ImplementationAdded(**accepted)
-    worst = lowest_credit(basis, pool, settings.epsilon, kept_members(state))
+    kept = kept_members(state)
+    if settings.gate_rivals == "edit":  # what joined in this generation has no credit to be judged by yet
+        kept |= {c for c in pool if c not in basis.pools[new.operator]}
+    worst = lowest_credit(basis, pool, settings.epsilon, kept)
     return p.ImplementationReplaced(**accepted, removed=worst, inherits_credits=False)
 
 

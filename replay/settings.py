@@ -131,8 +131,10 @@ class RunSettings(BaseModel):
     measured as better than these, and so on, as far as they are in the pool."""
     gate_instances: int = Field(0, ge=0)
     """Most training instances on which new code is measured against its parent, inside the incumbent, before
-    it joins a pool: only what does not lose joins, of one operator's in a generation the best. 0 adds
-    whatever runs."""
+    it joins a pool: only what does not lose joins, of rivals the best. 0 adds whatever runs."""
+    gate_rivals: Literal["operator", "edit"] = "operator"
+    """Which answers of a generation are rivals, of which at most one joins: all for one operator, or those to
+    one edit alone."""
     gate_patience: float = Field(0.0, ge=0.0)
     """Standard errors of its mean gain by which new code must be behind its parent on the first half of the
     gate's instances to be given up there; 0 gives up whatever is behind."""

@@ -94,7 +94,7 @@ class ImplementationMeasured(
     """Gap of the parent less that of the new code (fractions), on the first of the instances; ``None`` where
     the new code failed."""
     is_accepted: bool
-    """Whether it joins: it does not lose, and none of its operator gained more in this generation."""
+    """Whether it joins: it does not lose, and no rival (`gate_rivals`) gained more."""
     credits: tuple[TransitionCredit, ...]
     """Of its transitions; empty where it does not join or inherits those of what it configures."""
 

@@ -86,6 +86,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "incumbent_edits": 2,
         "gate_instances": 8,
         "gate_patience": 1.0,
+        "gate_rivals": "edit",
         "prompt_edition": 7,
         "prompt_tokens": 24_000,
         "bank_operators": 4,

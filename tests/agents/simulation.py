@@ -261,6 +261,7 @@ EVERY_RULE: dict[str, Any] = {
     "incumbent_edits": 2,
     "gate_instances": 3,
     "gate_patience": 1.0,
+    "gate_rivals": "edit",
     "prompt_edition": 2,
 }
 """Settings under which edits waste no calls and work on the incumbent."""

@@ -13,6 +13,7 @@ from tests.agents.test_wasted_calls import states_before
 
 from dga2d.agents.agent import open_basis
 from dga2d.agents.ports import EvaluationRequest
+from dga2d.agents.race_moves import CODE_SHARE
 from dga2d.events.payloads import (
     EvaluationRecorded,
     ImplementationAdded,
@@ -20,6 +21,7 @@ from dga2d.events.payloads import (
     ImplementationProposed,
     ImplementationRejected,
     ImplementationReplaced,
+    RaceStarted,
 )
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState
@@ -103,6 +105,36 @@ def test_what_is_not_clearly_behind_on_the_first_half_is_measured_on_all(simulat
         assert math.fsum(gains) >= 0 or not measured.is_accepted
     assert given_up > 0
     assert behind > 0
+    assert small.made_again(log) > 20
+
+
+@pytest.mark.parametrize("answers", [1, 2])
+def test_answers_to_several_edits_of_an_operator_may_all_join(simulation: Simulation, answers: int) -> None:
+    """Of those to one edit the best does. None takes the place of another of its generation, and the race
+    meets as many as it may."""
+    rules = {**GATED, "gate_rivals": "edit", "answers_per_edit": answers, "race_contenders": 12}
+    small = replace(simulation.changed(**rules), seed=7)
+    _, log = small.run()
+    edits: dict[tuple[int, str, int], list[tuple[float, bool, str]]] = defaultdict(list)
+    for proposal, measured, _ in measurements(log):
+        mean = math.fsum(gain or 0.0 for gain in measured.gains) / len(measured.gains)
+        edit = (proposal.generation, proposal.operator, proposal.slot // answers)
+        edits[edit].append((mean, measured.is_accepted, proposal.implementation))
+    joined: dict[tuple[int, str], set[str]] = defaultdict(set)
+    for (number, operator, _), told in edits.items():
+        most = max(mean for mean, _, _ in told)
+        assert all(is_accepted == (mean == most >= 0.0) for mean, is_accepted, _ in told)
+        joined[number, operator].update(name for _, is_accepted, name in told if is_accepted)
+    assert max(map(len, joined.values())) > 1
+    assert (max(map(len, edits.values())) > 1) == (answers > 1)
+    for event in log.events:
+        payload = event.payload
+        if isinstance(payload, ImplementationReplaced):
+            assert payload.removed not in joined[payload.generation, payload.operator]
+        elif isinstance(payload, RaceStarted) and payload.generation == 1:
+            raced = {step.implementation for contender in payload.contenders for step in contender.pipeline}
+            new = {name for (number, _), names in joined.items() if number == 1 for name in names}
+            assert len(raced & new) >= min(len(new), 12 // CODE_SHARE)
     assert small.made_again(log) > 20
 
 
