@@ -130,9 +130,9 @@ def test_a_run_takes_what_is_better_and_its_decisions_are_made_again(simulation:
 @pytest.mark.usefixtures("luck")
 @pytest.mark.parametrize("against", ["checkpoint", "baseline"])
 def test_luck_alone_replaces_no_checkpoint(simulation: Simulation, against: str) -> None:
-    """All objectives of this problem are drawn from one distribution; 20 runs at 5 % expect one mistake."""
+    """All objectives of this problem are drawn from one distribution; 60 runs at 5 % expect three mistakes."""
     replaced = 0
-    for seed in range(20):
+    for seed in range(60):
         run = replace(simulation, seed=seed).changed(
             validation_interval=1,
             generations=4,
@@ -145,4 +145,4 @@ def test_luck_alone_replaces_no_checkpoint(simulation: Simulation, against: str)
         state, _ = run.run()
         assert state.checkpoint is not None
         replaced += state.checkpoint.steps != state.header.baseline
-    assert replaced <= 4  # more have a probability of 0.3 %
+    assert replaced <= 8  # more have a probability of 0.3 %
