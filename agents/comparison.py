@@ -160,16 +160,19 @@ def by_unit(settings: RunSettings, pairs: Mapping[Observation, float]) -> dict[O
 
 
 def compare_together(
-    settings: RunSettings, challengers: Sequence[Mapping[Observation, float]]
+    settings: RunSettings,
+    challengers: Sequence[Mapping[Observation, float]],
+    left_behind: Sequence[Mapping[Observation, float]] = (),
 ) -> list[PairedGains]:
-    """Return the figures of each of `challengers`; their p-values hold for all of them together where
-    `checkpoint_test` is ``joint``, for each alone otherwise."""
+    """Return the figures of each of `challengers`; where `checkpoint_test` is ``joint`` their p-values hold
+    for all of them together with those `left_behind`, else for each alone."""
     found = [compare_gains([*gains.values()]) for gains in challengers]
     if settings.checkpoint_test != "joint":
         return found
+    p_values = joint_p_values([*challengers, *left_behind])[: len(found)]
     return [
         row._replace(p_value=p_value if row.mean_gain > 0.0 else 1.0)
-        for row, p_value in zip(found, joint_p_values(challengers), strict=True)
+        for row, p_value in zip(found, p_values, strict=True)
     ]
 
 
@@ -266,15 +269,35 @@ def choose_undecided(
 ) -> list[tuple[Step, ...]]:
     """Return the challengers of earlier validations that look best beside `kept` and are not `known`."""
     found: list[tuple[float, int, tuple[Step, ...]]] = []
-    for steps in dict.fromkeys(_challengers(state.validated)):
-        if steps in known or steps == kept:
-            continue
-        gains = pooled_gains(state, steps, kept, state.validated)
-        if gains and (compared := compare_gains([*gains.values()])).mean_gain > 0.0:
+    for steps, gains in _pooled_over_earlier(state, kept, known, state.validated):
+        if (compared := compare_gains([*gains.values()])).mean_gain > 0.0:
             found.append((compared.p_value, len(found), steps))
     return [steps for _, _, steps in sorted(found, key=lambda entry: entry[:2])[:BROUGHT_BACK]]
 
 
-def _challengers(rounds: Sequence[ValidatedRound]) -> Iterator[tuple[Step, ...]]:
-    for round_ in rounds:
-        yield from round_.pipelines
+def gains_left_behind(
+    state: RunState,
+    other: tuple[Step, ...],
+    present: Sequence[tuple[Step, ...]],
+    rounds: Sequence[ValidatedRound],
+) -> list[dict[Observation, float]]:
+    """Return the pooled gains over `other` of the challengers that earlier validations compared and that are
+    not `present`; none where a validation counts its own alone."""
+    if state.settings.checkpoint_family == "validation":
+        return []
+    return [gains for _, gains in _pooled_over_earlier(state, other, present, rounds)]
+
+
+def _pooled_over_earlier(
+    state: RunState,
+    other: tuple[Step, ...],
+    known: Sequence[tuple[Step, ...]],
+    rounds: Sequence[ValidatedRound],
+) -> Iterator[tuple[tuple[Step, ...], dict[Observation, float]]]:
+    """Yield the pipelines of earlier validations that are not `known`, each once, with their gains over
+    `other` in all `rounds` in which both took part."""
+    for steps in dict.fromkeys(steps for round_ in state.validated for steps in round_.pipelines):
+        if steps in known or steps == other:
+            continue
+        if gains := pooled_gains(state, steps, other, rounds):
+            yield steps, gains

@@ -20,6 +20,7 @@ from dga2d.agents.comparison import (
     compare_together,
     error_to_spend,
     found_better,
+    gains_left_behind,
     pooled_gains,
 )
 from dga2d.agents.ports import EventAppender
@@ -125,7 +126,8 @@ def compare_challengers(state: RunState, number: int) -> p.ChallengersCompared:
             for j, steps in enumerate(pipelines)
             if steps not in (kept, other) and (gains := pooled_gains(state, steps, other, rounds))
         }
-        found = compare_together(state.settings, [*pooled.values()])
+        gone = gains_left_behind(state, other, pipelines, rounds)
+        found = compare_together(state.settings, [*pooled.values()], gone)
         return tuple(
             p.ChallengerComparison(candidate=j, **row._asdict()) for j, row in zip(pooled, found, strict=True)
         )

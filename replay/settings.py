@@ -242,6 +242,9 @@ class RunSettings(BaseModel):
     and Wilcoxon's tests, and the error rate is divided among them; ``joint``, all at once by flipping the
     signs of their gains on an instance together, so that programs that are alike take nothing from each
     other."""
+    checkpoint_family: Literal["validation", "run"] = "validation"
+    """Among which challengers ``joint`` holds the error rate of a validation: those compared in it, or all
+    that the run has compared so far, of which it brings back the best."""
     champion_share: float = Field(0.0, ge=0.0, lt=1.0)
     """Part of a validation's error rate that goes to the champion of the races, which has been tested before;
     the other challengers share the rest, and its part once it is found better. 0 treats all alike. Under

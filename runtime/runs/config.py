@@ -106,6 +106,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "checkpoint_against": "baseline",
         "error_spending": "late",
         "checkpoint_test": "joint",
+        "checkpoint_family": "run",
         "beam_width": 1,
         # equal work is equal time on large instances, and with other constants
         "work_by_size": True,

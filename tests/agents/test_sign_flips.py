@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from tests.agents.simulation import Simulation
 from tests.agents.test_pooled_validations import LongerIsBetter, LuckEvaluator, comparisons
 
+from dga2d.agents.agent import open_validation
+from dga2d.agents.comparison import checkpoint_or_baseline, pooled_gains
 from dga2d.agents.sign_flips import ALL_FLIPS, joint_p_values
+from dga2d.replay.state.generation_state import closed_round
 
 Gains = Sequence[float]
 WHOLE = st.integers(-4, 4).map(float)
@@ -126,11 +129,40 @@ def test_a_run_takes_what_is_better_and_its_decisions_are_made_again(simulation:
         assert all(rows[j].p_value <= compared.error for j in compared.better)
 
 
+@pytest.mark.usefixtures("luck")
+@pytest.mark.parametrize("family", ["validation", "run"])
+def test_challengers_that_a_run_leaves_behind_count_where_that_is_set(
+    simulation: Simulation, family: str
+) -> None:
+    run = simulation.changed(
+        validation_interval=1,
+        generations=6,
+        checkpoint_rule="pooled",
+        validation_instances=9,
+        checkpoint_test="joint",
+        checkpoint_family=family,
+    )
+    more = 0
+    for state, compared in comparisons(run):
+        validation, present = open_validation(state)
+        rounds = (*state.validated, closed_round(compared.generation, validation))
+        kept = checkpoint_or_baseline(state)
+        known = [*present, *(steps for round_ in state.validated for steps in round_.pipelines)]
+        ever = [s for s in dict.fromkeys(known if family == "run" else present) if s != kept]
+        gains = {s: g for s in ever if (g := pooled_gains(state, s, kept, rounds))}
+        expected = dict(zip(gains, joint_p_values([*gains.values()]), strict=True))
+        for row in compared.comparisons:
+            assert row.p_value == (expected[present[row.candidate]] if row.mean_gain > 0.0 else 1.0)
+        more += len(gains) - len(compared.comparisons)
+    assert (more > 0) == (family == "run")
+    assert run.made_again(run.run()[1]) > 50
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("luck")
 @pytest.mark.parametrize("against", ["checkpoint", "baseline"])
 def test_luck_alone_replaces_no_checkpoint(simulation: Simulation, against: str) -> None:
-    """All objectives of this problem are drawn from one distribution; 60 runs at 5 % expect three mistakes."""
+    """All objectives of this problem are drawn from one distribution; 60 runs at 5 % expect three errors."""
     replaced = 0
     for seed in range(60):
         run = replace(simulation, seed=seed).changed(
@@ -139,6 +171,7 @@ def test_luck_alone_replaces_no_checkpoint(simulation: Simulation, against: str)
             checkpoint_rule="pooled",
             validation_instances=9,
             checkpoint_test="joint",
+            checkpoint_family="run",
             error_spending="late",
             checkpoint_against=against,
         )
