@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
 import shutil
@@ -12,6 +13,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("agents", "domains", "events", "replay", "runtime", "store")
@@ -146,3 +148,15 @@ def test_the_wheel_holds_every_file_and_runs_elsewhere(tmp_path: Path) -> None:
             assert outcome.stdout.startswith(str(tmp_path))
         else:
             assert json.loads(outcome.stdout)["operators"]
+
+
+def test_what_is_locked_runs_on_the_oldest_python_that_is_promised() -> None:
+    """Its first release: distributions keep that for years."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    oldest = project["requires-python"].removeprefix(">=") + ".0"
+    lines = [line.split(";")[0].strip() for line in (ROOT / "requirements.lock").read_text().splitlines()]
+    locked = dict(line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+    assert len(locked) > 100
+    told = {name: importlib.metadata.metadata(name).json.get("requires_python") for name in locked}
+    needs = {name: str(versions or "") for name, versions in told.items()}
+    assert [name for name, versions in needs.items() if oldest not in SpecifierSet(versions)] == []
