@@ -57,7 +57,8 @@ class PairedGains(NamedTuple):
     won: int
     lost: int
     p_value: float
-    """Of "the mean gain is not above zero", by Student's and Wilcoxon's tests together."""
+    """Of "the mean gain is not above zero": by Student's and Wilcoxon's tests together or, among several
+    challengers, as `compare_together` says."""
 
 
 def compare_gains(gains: Sequence[float]) -> PairedGains:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,14 @@ from dga2d.replay.state.generation_state import closed_round
 
 Gains = Sequence[float]
 WHOLE = st.integers(-4, 4).map(float)
+JOINT: dict[str, Any] = {
+    "generations": 4,
+    "validation_interval": 1,
+    "validation_instances": 9,
+    "checkpoint_rule": "pooled",
+    "checkpoint_test": "joint",
+}
+"""Settings under which every generation is validated and its challengers are tested together."""
 
 
 def numbered(gains: Gains) -> dict[int, float]:
@@ -112,13 +121,7 @@ def luck(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("luck")
 def test_a_run_takes_what_is_better_and_its_decisions_are_made_again(simulation: Simulation) -> None:
-    run = simulation.changed(
-        validation_interval=1,
-        generations=4,
-        checkpoint_rule="pooled",
-        validation_instances=9,
-        checkpoint_test="joint",
-    )
+    run = simulation.changed(**JOINT)
     better = replace(run, evaluator=LongerIsBetter)
     state, log = better.run()
     assert state.checkpoint is not None
@@ -134,14 +137,7 @@ def test_a_run_takes_what_is_better_and_its_decisions_are_made_again(simulation:
 def test_challengers_that_a_run_leaves_behind_count_where_that_is_set(
     simulation: Simulation, family: str
 ) -> None:
-    run = simulation.changed(
-        validation_interval=1,
-        generations=6,
-        checkpoint_rule="pooled",
-        validation_instances=9,
-        checkpoint_test="joint",
-        checkpoint_family=family,
-    )
+    run = simulation.changed(**{**JOINT, "generations": 6, "checkpoint_family": family})
     more = 0
     for state, compared in comparisons(run):
         validation, present = open_validation(state)
@@ -165,16 +161,8 @@ def test_luck_alone_replaces_no_checkpoint(simulation: Simulation, against: str)
     """All objectives of this problem are drawn from one distribution; 60 runs at 5 % expect three errors."""
     replaced = 0
     for seed in range(60):
-        run = replace(simulation, seed=seed).changed(
-            validation_interval=1,
-            generations=4,
-            checkpoint_rule="pooled",
-            validation_instances=9,
-            checkpoint_test="joint",
-            checkpoint_family="run",
-            error_spending="late",
-            checkpoint_against=against,
-        )
+        rules = {"checkpoint_family": "run", "error_spending": "late", "checkpoint_against": against}
+        run = replace(simulation, seed=seed).changed(**{**JOINT, **rules})
         state, _ = run.run()
         assert state.checkpoint is not None
         replaced += state.checkpoint.steps != state.header.baseline
