@@ -14,27 +14,20 @@ Complexity: O(N) per move for N operations.
 import numpy as np
 from numba import njit
 from parts.plans import plan_of, prepare, put_plan
-from parts.schedule import keep, lay_out, relocate, shake
+from parts.sampled_moves import try_moves
+from parts.schedule import draw_target as draw_target
+from parts.schedule import lay_out
 
 START_TEMPERATURE = 0.02  # tunable: float 0.001..0.5
 END_TEMPERATURE = 0.0005  # tunable: float 0.00001..0.01
 CHUNK_OPERATIONS = 400_000  # operations visited by one kernel call, about
 
 
+# exchangeable: move-screening
 @njit(cache=True)
-def anneal(moves, temperature, shop, options, links, first, work, status, best, rng):
-    """Try `moves` random moves at one temperature; `status` holds the best and the present makespan."""
-    for _ in range(moves):
-        makespan = shake(1, status[1], shop, options, links, first, work, rng)
-        longer = makespan - status[1]
-        if work[6, 0] >= 0 and longer > 0 and rng.random() >= np.exp(-longer / temperature):
-            v, before, k, time = work[6, 0], work[6, 1], work[6, 2], work[6, 3]
-            relocate(np.int32(v), np.int32(before), np.int32(k), np.int32(time), shop, links, first, work)
-        else:
-            status[1] = makespan
-        if status[1] < status[0]:
-            status[0] = status[1]
-            keep(best, shop, links)
+def is_worth_making(v, target, limit, shop, links, first):
+    """Whether operation v goes to place `target` to see what that makes of the makespan: always."""
+    return True
 
 
 def run(env_data, state, calc_makespan_fn):
@@ -43,12 +36,12 @@ def run(env_data, state, calc_makespan_fn):
     arrays = prepare(env_data)
     best = plan_of(env_data, state)
     makespan = lay_out(best, *arrays[:4])
-    status = np.array([makespan, makespan], np.int64)
+    status = np.array([makespan, makespan, 0], np.int64)
     chunk, moves = max(20, CHUNK_OPERATIONS // env_data["total_ops"]), 100
     start, end = START_TEMPERATURE * (makespan + 1), END_TEMPERATURE * (makespan + 1)
     while not budget.exhausted():
         temperature = start * (end / start) ** (1.0 - budget.remaining())
-        anneal(min(moves, chunk), temperature, *arrays, status, best, rng)
+        try_moves(min(moves, chunk), temperature, *arrays, status, best, rng)
         budget.charge(min(moves, chunk))
         moves *= 2
     put_plan(env_data, state, best)

@@ -1,8 +1,8 @@
 """Simulated annealing: a random vertex joins, its neighbours in the set leave, at the price of their number.
 
 Method: a vertex with t neighbours in the set is drawn; the set shrinks by t - 1 when it joins. The move is
-made when t is at most 1, otherwise with probability exp(-(t - 1) / temperature). The temperature falls with
-the share of the budget that is left.
+made when t is at most 1, otherwise with probability exp(-(t - 1) / temperature). Vertices that become free
+wait until they are drawn. The temperature falls with the share of the budget that is left.
 
 Source: S. Kirkpatrick, C. D. Gelatt, M. P. Vecchi, Optimization by simulated annealing, 1983; X. Geng, J. Xu,
 J. Xiao, L. Pan, A simple simulated annealing algorithm for the maximum clique problem, 2007.
@@ -31,6 +31,23 @@ def cooling(remaining, hot, cold):
     return hot * (cold / hot) ** (1.0 - remaining)
 
 
+# exchangeable: insertion-choice
+@njit(cache=True)
+def insertion_choice(order, size, tight, ties):
+    """The vertex to propose, any one outside the set order[:size]; tight[v]: neighbours of v in the set.
+
+    `ties` is a random number below 2^31.
+    """
+    return order[size + ties % (order.size - size)]
+
+
+# exchangeable: completion
+@njit(cache=True)
+def complete(first, near, order, place, tight, counts, trail, stream):
+    """Add nothing of its own: a free vertex joins when it is proposed."""
+    return
+
+
 @njit(cache=True)
 def proposals(first, near, order, place, tight, counts, trail, best, chances, n_proposals, stream):
     """Make `n_proposals`; chances[t]: probability, times 2^31, of a move that drives t vertices out."""
@@ -38,11 +55,12 @@ def proposals(first, near, order, place, tight, counts, trail, best, chances, n_
     for _ in range(n_proposals):
         if counts[0] >= n:
             return
-        v = order[counts[0] + draw(stream, n - counts[0])]
+        v = insertion_choice(order, counts[0], tight, draw(stream, 1 << 31))
         driven = min(tight[v], chances.size - 1)
         if driven > 1 and draw(stream, 1 << 31) >= chances[driven]:
             continue
         force(v, first, near, order, place, tight, counts, trail)
+        complete(first, near, order, place, tight, counts, trail, stream)
         if counts[0] > most:
             most = copy_set(order, counts[0], best)
 

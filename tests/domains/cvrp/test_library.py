@@ -38,13 +38,15 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
                 "insertion-score",
                 "nearest-neighbour-lists",
                 "next-customer",
+                "reconnection",
                 "savings",
                 "split",
                 "tenure",
             }
         ),
+        do_blocks_stand_alone=False,
         own_functions=frozenset(
-            {"improve_customer", "sweep", "next_customer", "cooling", "cheapest_place", "kick"}
+            {"improve_customer", "sweep", "next_customer", "cooling", "cheapest_place", "kick", "reconnect"}
         ),
         oddities=(
             (Instance("cvrp", "random", "one-place", {"routing": IN_ONE_PLACE}), 0.0),

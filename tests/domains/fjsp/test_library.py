@@ -26,7 +26,9 @@ class FlexibleJobShopLibrary(LibraryRuns, LibraryTexts):
         middle=(8, 5),
         larger=((15, 8), (20, 5), (5, 20), (50, 10), (100, 9)),
         smoke_target=55.0,
-        blocks=frozenset({"tabu-tenure", "priority-rule", "path-point", "random-move", "destruction"}),
-        own_functions=frozenset(),
+        blocks=frozenset(
+            {"tabu-tenure", "priority-rule", "path-point", "random-move", "move-screening", "destruction"}
+        ),
+        own_functions=frozenset({"draw_target", "is_worth_making"}),
         oddities=((ZERO_TIMES, 0.0), (ONE_MACHINE_TWICE, 10.0)),
     )

@@ -42,8 +42,30 @@ class IndependentSetLibrary(LibraryRuns, LibraryTexts):
         middle=(30, 25),
         larger=((65, 10), (200, 50), (300, 4), (400, 90), (150, 2)),
         smoke_target=-16.0,
-        blocks=frozenset({"greedy-choice", "cooling", "acceptance", "tabu-tenure", "removal-choice"}),
-        own_functions=frozenset({"greedy_choice", "is_accepted", "search", "moves", "drop", "cover"}),
+        blocks=frozenset(
+            {
+                "greedy-choice",
+                "cooling",
+                "acceptance",
+                "tabu-tenure",
+                "removal-choice",
+                "insertion-choice",
+                "completion",
+            }
+        ),
+        do_blocks_stand_alone=False,
+        own_functions=frozenset(
+            {
+                "greedy_choice",
+                "is_accepted",
+                "search",
+                "moves",
+                "drop",
+                "cover",
+                "insertion_choice",
+                "complete",
+            }
+        ),
         oddities=((COMPLETE, -1.0), (EDGELESS, -5.0)),
     )
 
