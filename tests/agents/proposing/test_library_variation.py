@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
-from dga2d.agents.proposing.blocks import Block, read_module
+from dga2d.agents.proposing.blocks import Block, exchange_block, read_module
 from dga2d.agents.proposing.composition import Habits, Search, iterate, take_apart
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import variations
@@ -59,14 +59,13 @@ def test_every_marker_of_a_library_file_declares_a_usable_tunable(name: str) -> 
 
 @pytest.mark.parametrize("name", VARIED)
 def test_a_library_file_with_tunables_has_different_valid_variants(name: str) -> None:
-    entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[name], 0.0)
-    task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry)
+    task = task_of(SOURCES[name])
     found: list[str] = []
     for variant, _ in zip(variations(task, np.random.default_rng(1)), range(3), strict=False):
         assert parse_implementation(f"```python\n{variant}```\n", task) == variant
         found.append(variant)
     assert found
-    assert len({normalised_ast_digest(source) for source in (*found, entry.source)}) == len(found) + 1
+    assert len({normalised_ast_digest(source) for source in (*found, task.parent.source)}) == len(found) + 1
 
 
 def test_what_was_measured_before_is_not_proposed_again() -> None:
@@ -103,6 +102,45 @@ def test_blocks_of_the_same_name_have_the_same_signature_within_a_domain() -> No
                     blocks.setdefault(block.name, []).append(block)
         for name, same in blocks.items():
             assert len({block.signature for block in same}) == 1, (domain, name)
+
+
+@pytest.mark.parametrize(
+    ("domain", "annealing", "names"),
+    [
+        ("cvrp", "simulated_annealing", ["reconnection"]),
+        ("fjsp", "critical_annealing", ["random-move", "move-screening"]),
+        ("jsp", "critical_block_annealing", ["neighbourhood"]),
+        ("mis", "simulated_annealing", ["insertion-choice", "completion"]),
+    ],
+)
+def test_the_annealing_of_a_basic_baseline_can_be_rebuilt_block_by_block(
+    domain: str, annealing: str, names: list[str]
+) -> None:
+    """Each named block has another form in the basic library, also after the others were exchanged."""
+    basic = [op for op in get_domain(domain).operators() if op.tier == "basic"]
+    assert get_domain(domain).basic_baseline()[-1].operator == annealing
+    donors = [read_module(c.source) for op in basic if op.id != annealing for c in op.implementations]
+    (start,) = (op.implementations[0].source for op in basic if op.id == annealing)
+    for order in (names, names[::-1]):
+        text = start
+        for name in order:
+            target = read_module(text)
+            (block,) = (block for block in target.blocks if block.name == name)
+            found = {
+                exchange_block(target, block, donor, other)
+                for donor in donors
+                for other in donor.blocks
+                if other.text != block.text
+            }
+            text = next(filter(None, sorted(found, key=str)))
+            assert {block.name for block in read_module(text).blocks} >= {*names}
+        assert parse_implementation(f"```python\n{text}```\n", task_of(start)) == text
+
+
+def task_of(source: str) -> ImplementTask:
+    """A task that asks for another form of a text."""
+    entry = PoolEntry(ImplementationId("op.000000000000"), source, 0.0)
+    return ImplementTask(CARD, OPERATOR, "add", (entry,), entry)
 
 
 def test_no_searches_are_composed_for_walks_that_are_repeated() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.domains.cvrp.specimens import random_instance, random_sequence
+from tests.domains.cvrp.specimens import plain_length, random_instance, random_sequence
 from tests.domains.library_claims import LibraryRuns, LibraryTexts, Load, Size, Specimen
 
 from dga2d.domains.core.contract import Instance, State
@@ -53,6 +53,35 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
             (Instance("cvrp", "random", "no-demands", {"routing": NO_DEMANDS}), 0.0),
         ),
     )
+
+    def test_a_reconnection_changes_length_and_loads_as_it_says(self, plain: Load) -> None:
+        """Reversals within a route and tails between two, on rows with more and less slack."""
+        _, implementation = next(case for case in self.specimen.cases if case[0].id == "random_descent")
+        functions = plain(implementation).__globals__
+        between = 0
+        for seed in range(40):
+            instance, rng = random_instance(12, seed, slack=3.0 + seed % 4), np.random.default_rng(seed)
+            state = State(random_sequence(instance, seed))
+            row, _, _ = functions["open_proposals"](DOMAIN.environment(instance), state, 6)
+            flat, place, route_of, load, demands, capacity, dist, near = row
+            for _ in range(30):
+                node = int(rng.integers(1, 13))
+                other = int(rng.choice(near[node]))
+                before, routes = functions["row_length"](flat, dist), (route_of[node], route_of[other])
+                change, is_made = functions["reconnect"](
+                    node, other, flat, place, route_of, load, demands, capacity, dist, 40
+                )
+                assert change < 40
+                assert is_made or change == 0
+                assert functions["row_length"](flat, dist) == before + change
+                sequence = functions["read_flat"](flat, 13).tolist()
+                assert plain_length(instance.data["routing"], sequence) == before + change
+                expected = np.zeros_like(load)
+                functions["route_loads"](flat, demands, expected)
+                np.testing.assert_array_equal(load, expected)
+                np.testing.assert_array_equal(flat[place[flat]], flat)
+                between += is_made and routes[0] != routes[1]
+        assert between > 100
 
     @pytest.mark.slow
     @pytest.mark.timeout(900)
