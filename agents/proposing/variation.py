@@ -49,11 +49,15 @@ Ways = Callable[[PoolEntry, ImplementTask], list[Way]]
 
 
 def all_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
-    """Return the kinds of variation that `base` allows, with their weights."""
+    """Return the kinds of variation that `base` allows, with their weights.
+
+    Exchanged blocks weigh as much as all compositions: they are few, and what has been tried is not drawn again.
+    """
     ways = _revisions(base, task) if is_iterated(base.source) else _compositions(base, task)
     if swaps := _block_swaps(base, task):
-        weight = 0.0 if task.structure_only else SWAP_THEN_PERTURB
-        ways.append((0.35, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng, weight)))
+        varied = 0.0 if task.structure_only else SWAP_THEN_PERTURB
+        weight = sum(weight for weight, _ in ways) or 1.0
+        ways.append((weight, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng, varied)))
     return ways if task.structure_only else [*ways, *constant_ways(base, task)]
 
 
