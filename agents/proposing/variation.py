@@ -24,6 +24,9 @@ from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 DRAWS = 60
 """Variations drawn before giving up, for each that asks at the same time; draws that repeat a known text do
 not count as answers."""
+OTHER_BASES = 0.3
+"""Part of the draws that varies other members of the pool than the parent: what raced best by luck, such as a
+composed search, must not keep simpler code from being improved."""
 MAX_VARIED = 3
 """Most tunables changed in one perturbation."""
 ENDLESS = ("intensification", "recombination")
@@ -51,7 +54,7 @@ Ways = Callable[[PoolEntry, ImplementTask], list[Way]]
 def all_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
     """Return the kinds of variation that `base` allows, with their weights.
 
-    Exchanged blocks weigh as much as all compositions: they are few, and what has been tried is not drawn again.
+    Exchanged blocks weigh as much as all compositions: they are few, and none that was tried is drawn again.
     """
     ways = _revisions(base, task) if is_iterated(base.source) else _compositions(base, task)
     if swaps := _block_swaps(base, task):
@@ -165,11 +168,11 @@ def _revisions(base: PoolEntry, task: ImplementTask) -> list[Way]:
 
 
 def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = all_ways) -> Iterator[str]:
-    """Yield different variations of the task's parent, none of which the task would refuse as known.
+    """Yield different variations of the pool's members, none of which the task would refuse as known.
 
-    The other members of the pool follow by falling credit; each base gets `DRAWS` draws. Where others ask for
-    code of the operator at the same time the texts are dealt out by their digests, so that none is measured
-    twice.
+    Most draws vary the task's parent, `OTHER_BASES` of them another member, those of higher credit more often;
+    there are `DRAWS` for each. Where others ask for code of the operator at the same time the texts are dealt
+    out by their digests, so that none is measured twice.
 
     Raises
     ------
@@ -185,22 +188,30 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
         return Implementation(OperatorName(task.operator.id), source, "proposed").id
 
     known = {digest(entry.source) for entry in (*task.pool, task.parent)}
-    by_credit = sorted(task.pool, key=lambda entry: (-entry.credit, entry.id))
-    for base in (task.parent, *(entry for entry in by_credit if entry.id != task.parent.id)):
-        ways = ways_of(base, task)
-        if not ways:
-            continue
+    others = sorted(
+        (entry for entry in task.pool if entry.id != task.parent.id),
+        key=lambda entry: (-entry.credit, entry.id),
+    )
+    bases = [ways for base in (task.parent, *others) if (ways := ways_of(base, task))]
+    for _ in range(DRAWS * task.askers * len(bases)):
+        ways = bases[_draw_base(len(bases), rng)]
         weights = np.array([weight for weight, _ in ways])
-        for _ in range(DRAWS * task.askers):
-            way = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1]
-            text = way(rng)
-            if text is None or (meaning := digest(text)) in known:
-                continue
-            known.add(meaning)
-            if int(meaning, 16) % task.askers != task.rank - 1:
-                continue
-            if near_copy_of(text, task) is None and identifier(text) not in task.measured:
-                yield text
+        text = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1](rng)
+        if text is None or (meaning := digest(text)) in known:
+            continue
+        known.add(meaning)
+        if int(meaning, 16) % task.askers != task.rank - 1:
+            continue
+        if near_copy_of(text, task) is None and identifier(text) not in task.measured:
+            yield text
+
+
+def _draw_base(count: int, rng: np.random.Generator) -> int:
+    """Return which of `count` bases is varied: the first, or else each half as often as the one before."""
+    if count == 1 or rng.random() >= OTHER_BASES:
+        return 0
+    weights = 0.5 ** np.arange(count - 1)
+    return 1 + int(rng.choice(count - 1, p=weights / weights.sum()))
 
 
 def perturb(source: str, rng: np.random.Generator, most: int = MAX_VARIED) -> str:
