@@ -41,6 +41,8 @@ WARMTH = (0.0, 0.0, 0.05, 0.3)
 """First temperatures at which an iterated search accepts what is worse."""
 WHOLE = 1.3
 """Weight of code taken as it is: about that of all compositions of an operator."""
+EXCHANGES = 3.0
+"""Weight of exchanged blocks, in that of all compositions together."""
 SWAP_THEN_PERTURB = 0.4
 """Probability that an exchanged block or a recombination comes with one varied tunable."""
 
@@ -54,12 +56,12 @@ Ways = Callable[[PoolEntry, ImplementTask], list[Way]]
 def all_ways(base: PoolEntry, task: ImplementTask) -> list[Way]:
     """Return the kinds of variation that `base` allows, with their weights.
 
-    Exchanged blocks weigh as much as all compositions: they are few, and none that was tried is drawn again.
+    Exchanged blocks come first as a rule: they are few, and none that was tried is drawn again.
     """
     ways = _revisions(base, task) if is_iterated(base.source) else _compositions(base, task)
     if swaps := _block_swaps(base, task):
         varied = 0.0 if task.structure_only else SWAP_THEN_PERTURB
-        weight = sum(weight for weight, _ in ways) or 1.0
+        weight = EXCHANGES * (sum(weight for weight, _ in ways) or 1.0)
         ways.append((weight, lambda rng: _maybe_perturb(swaps[int(rng.integers(len(swaps)))], rng, varied)))
     return ways if task.structure_only else [*ways, *constant_ways(base, task)]
 
@@ -170,7 +172,7 @@ def _revisions(base: PoolEntry, task: ImplementTask) -> list[Way]:
 def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = all_ways) -> Iterator[str]:
     """Yield different variations of the pool's members, none of which the task would refuse as known.
 
-    Most draws vary the task's parent, `OTHER_BASES` of them another member, those of higher credit more often;
+    Most draws vary the task's parent, `OTHER_BASES` of them another member, one of higher credit more often;
     there are `DRAWS` for each. Where others ask for code of the operator at the same time the texts are dealt
     out by their digests, so that none is measured twice.
 
