@@ -186,9 +186,6 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
     def digest(source: str) -> str:
         return normalised_ast_digest(source, keeps_constants=keeps_constants)
 
-    def identifier(source: str) -> str:
-        return Implementation(OperatorName(task.operator.id), source, "proposed").id
-
     known = {digest(entry.source) for entry in (*task.pool, task.parent)}
     others = sorted(
         (entry for entry in task.pool if entry.id != task.parent.id),
@@ -204,8 +201,14 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
         known.add(meaning)
         if int(meaning, 16) % task.askers != task.rank - 1:
             continue
-        if near_copy_of(text, task) is None and identifier(text) not in task.measured:
+        if not _was_tried(text, task):
             yield text
+
+
+def _was_tried(source: str, task: ImplementTask) -> bool:
+    """Return whether a text would be refused as a near copy, or has been measured."""
+    name: str = Implementation(OperatorName(task.operator.id), source, "proposed").id
+    return name in task.measured or near_copy_of(source, task) is not None
 
 
 def _draw_base(count: int, rng: np.random.Generator) -> int:
@@ -300,7 +303,8 @@ def _texts(implementations: tuple[Implementation, ...]) -> Sources:
 
 
 def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
-    """Return the base with one exchangeable block replaced, once for each fitting block at hand."""
+    """Return the base with one exchangeable block replaced, once for each fitting block at hand; without what
+    stands in the pool or was tried."""
     target = read_module(base.source)
     if not target.blocks:
         return []
@@ -314,7 +318,12 @@ def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
         if replacement.text != block.text
         and (text := exchange_block(target, block, donor, replacement)) is not None
     ]
-    return list(dict.fromkeys(texts))
+    known = {normalised_ast_digest(entry.source) for entry in task.pool}
+    return [
+        text
+        for text in dict.fromkeys(texts)
+        if normalised_ast_digest(text) not in known and not _was_tried(text, task)
+    ]
 
 
 SIGNIFICANT_DIGITS = 4
