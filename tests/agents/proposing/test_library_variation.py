@@ -12,7 +12,7 @@ import pytest
 
 from dga2d.agents.proposing.answers import normalised_ast_digest, parse_implementation
 from dga2d.agents.proposing.blocks import Block, exchange_block, read_module
-from dga2d.agents.proposing.composition import Habits, Search, iterate, take_apart
+from dga2d.agents.proposing.composition import Habits, Search, is_iterated, iterate, take_apart
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.agents.proposing.variation import variations
 from dga2d.domains.core.contract import Card, Implementation, OperatorName
@@ -135,6 +135,54 @@ def test_the_annealing_of_a_basic_baseline_can_be_rebuilt_block_by_block(
             text = next(filter(None, sorted(found, key=str)))
             assert {block.name for block in read_module(text).blocks} >= {*names}
         assert parse_implementation(f"```python\n{text}```\n", task_of(start)) == text
+
+
+def rebuilding(domain: str, annealing: str) -> ImplementTask:
+    """A task for the annealing of a basic baseline, with all that the basic library has."""
+    basic = [op for op in get_domain(domain).operators() if op.tier == "basic"]
+    by_category: dict[str, list[Implementation]] = {}
+    for op in basic:
+        by_category.setdefault(op.category, []).extend(op.implementations if op.id != annealing else ())
+    (start,) = (op.implementations[0] for op in basic if op.id == annealing)
+    return replace(
+        task_of(start.source),
+        others=tuple(c for group in by_category.values() for c in group),
+        perturbations=tuple(by_category["perturbation"]),
+        improvers=tuple(by_category["local_search"]),
+        structure_only=True,
+        near_copy_lines=3,
+    )
+
+
+def test_blocks_are_exchanged_before_searches_are_composed_and_each_once() -> None:
+    task = rebuilding("mis", "simulated_annealing")
+
+    def firsts(task: ImplementTask, count: int) -> list[str]:
+        return [next(variations(task, np.random.default_rng(seed))) for seed in range(count)]
+
+    exchanged = {text for text in firsts(task, 20) if not is_iterated(text)}
+    assert len(exchanged) == 2
+    assert sum(text in exchanged for text in firsts(task, 20)) > 10
+    names = {Implementation(OperatorName(OPERATOR.id), text, "proposed").id for text in exchanged}
+    measured = replace(task, measured=frozenset(map(ImplementationId, names)))
+    assert all(map(is_iterated, firsts(measured, 6)))
+
+
+def test_other_members_of_the_pool_are_varied_too() -> None:
+    """The parent is a composed search; every exchange in the annealing alone comes from the other member."""
+    task = rebuilding("mis", "simulated_annealing")
+    kick, improver = task.perturbations[0].source, task.improvers[0].source
+    text = iterate([improver], kick, Habits(10, 50, 0.0))
+    assert text is not None
+    search = PoolEntry(ImplementationId("op.000000000001"), text, 1.0)
+    both = replace(task, parent=search, pool=(*task.pool, search))
+    found = [next(variations(both, np.random.default_rng(seed))) for seed in range(40)]
+    alone = sum(not is_iterated(text) for text in found)
+    assert 4 <= alone <= 20
+    with_parent_alone = replace(both, pool=(search,))
+    assert all(
+        is_iterated(next(variations(with_parent_alone, np.random.default_rng(seed)))) for seed in range(6)
+    )
 
 
 def task_of(source: str) -> ImplementTask:
