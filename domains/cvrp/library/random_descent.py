@@ -12,13 +12,7 @@ Work units: one per 50 proposals.
 
 import numpy as np
 from numba import njit
-from parts.proposals import (
-    CHUNK_PROPOSALS,
-    PROPOSALS_PER_UNIT,
-    open_proposals,
-    reversed_between,
-    try_proposals,
-)
+from parts.proposals import open_proposals, reversed_between, try_chunk
 from parts.routes import note_places, read_flat
 
 NEAR = 15  # tunable: int 5..40
@@ -61,12 +55,11 @@ def reconnect(node, other, flat, place, route_of, load, demands, capacity, dist,
 
 def run(env_data, state, calc_makespan_fn):
     """Descend from `state` until PATIENCE proposals brought nothing or the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
+    budget, n = env_data["budget"], env_data["num_nodes"]
     if n < 3:
         return state
     row, lengths, best = open_proposals(env_data, state, NEAR)
     while lengths[2] < PATIENCE and not budget.exhausted():
-        try_proposals(*row, 0.0, lengths, best, CHUNK_PROPOSALS, rng)
-        budget.charge(CHUNK_PROPOSALS // PROPOSALS_PER_UNIT)
+        try_chunk(env_data, row, 0.0, lengths, best)
     state.sequence = read_flat(best, n)
     return state

@@ -12,13 +12,7 @@ Work units: one per 50 proposals.
 
 from numba import njit
 from parts.acceptance import cooling
-from parts.proposals import (
-    CHUNK_PROPOSALS,
-    PROPOSALS_PER_UNIT,
-    open_proposals,
-    reversed_between,
-    try_proposals,
-)
+from parts.proposals import open_proposals, reversed_between, try_chunk
 from parts.routes import read_flat
 
 NEAR = 15  # tunable: int 5..40
@@ -35,14 +29,13 @@ def reconnect(node, other, flat, place, route_of, load, demands, capacity, dist,
 
 def run(env_data, state, calc_makespan_fn):
     """Anneal from `state` until the share of the budget is spent."""
-    budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
+    budget, n = env_data["budget"], env_data["num_nodes"]
     if n < 3:
         return state
     row, lengths, best = open_proposals(env_data, state, NEAR)
     start_heat = HOT * lengths[1] / n
     while not budget.exhausted():
         heat = start_heat * cooling(budget.remaining(), COLD / HOT)
-        try_proposals(*row, heat, lengths, best, CHUNK_PROPOSALS, rng)
-        budget.charge(CHUNK_PROPOSALS // PROPOSALS_PER_UNIT)
+        try_chunk(env_data, row, heat, lengths, best)
     state.sequence = read_flat(best, n)
     return state

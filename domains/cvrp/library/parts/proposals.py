@@ -144,6 +144,12 @@ def try_proposals(
                 best[:] = flat
 
 
+def try_chunk(env_data, row, heat, lengths, best):
+    """Make as many proposals as one kernel call takes, and charge them; see :func:`try_proposals`."""
+    try_proposals(*row, heat, lengths, best, CHUNK_PROPOSALS, env_data["rng"])
+    env_data["budget"].charge(CHUNK_PROPOSALS // PROPOSALS_PER_UNIT)
+
+
 def open_proposals(env_data, state, n_near):
     """Arguments of :func:`try_proposals` up to the list of near customers; lengths, and a copy of the row."""
     dist, demands, flat, place, route_of = open_row(env_data, state)
