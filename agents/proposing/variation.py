@@ -22,8 +22,8 @@ from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 
 DRAWS = 60
-"""Variations drawn before giving up, for each that asks at the same time; draws that repeat a known text do
-not count as answers."""
+"""Variations drawn before giving up, for each member of the pool and each that asks at the same time; draws
+that repeat a known text do not count as answers."""
 OTHER_BASES = 0.3
 """Part of the draws that varies other members of the pool than the parent: what raced best by luck, such as a
 composed search, must not keep simpler code from being improved."""
@@ -181,12 +181,7 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
     ProposalError
         ``syntax``: a member of the pool is not Python.
     """
-    keeps_constants = not task.structure_only
-
-    def digest(source: str) -> str:
-        return normalised_ast_digest(source, keeps_constants=keeps_constants)
-
-    known = {digest(entry.source) for entry in (*task.pool, task.parent)}
+    known = {_meaning_of(entry.source, task) for entry in (*task.pool, task.parent)}
     others = sorted(
         (entry for entry in task.pool if entry.id != task.parent.id),
         key=lambda entry: (-entry.credit, entry.id),
@@ -196,13 +191,19 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
         ways = bases[_draw_base(len(bases), rng)]
         weights = np.array([weight for weight, _ in ways])
         text = ways[int(rng.choice(len(ways), p=weights / weights.sum()))][1](rng)
-        if text is None or (meaning := digest(text)) in known:
+        if text is None or (meaning := _meaning_of(text, task)) in known:
             continue
         known.add(meaning)
         if int(meaning, 16) % task.askers != task.rank - 1:
             continue
         if not _was_tried(text, task):
             yield text
+
+
+def _meaning_of(source: str, task: ImplementTask) -> str:
+    """Return a digest that is equal where two texts are the same to a task, constants aside where it asks for
+    structure alone."""
+    return normalised_ast_digest(source, keeps_constants=not task.structure_only)
 
 
 def _was_tried(source: str, task: ImplementTask) -> bool:
@@ -318,11 +319,11 @@ def _block_swaps(base: PoolEntry, task: ImplementTask) -> list[str]:
         if replacement.text != block.text
         and (text := exchange_block(target, block, donor, replacement)) is not None
     ]
-    known = {normalised_ast_digest(entry.source) for entry in task.pool}
+    known = {_meaning_of(entry.source, task) for entry in task.pool}
     return [
         text
         for text in dict.fromkeys(texts)
-        if normalised_ast_digest(text) not in known and not _was_tried(text, task)
+        if _meaning_of(text, task) not in known and not _was_tried(text, task)
     ]
 
 

@@ -80,6 +80,7 @@ def test_a_test_evaluates_the_checkpoint_and_the_baseline_on_every_held_out_inst
     state, log = after_test(chosen, log)
     assert state.status == "completed"
     assert before.checkpoint is not None
+    assert before.checkpoint.steps != before.header.baseline
     assert state.test is not None
     assert [c.pipeline for c in state.test.candidates] == [before.checkpoint.steps, before.header.baseline]
     assert len(state.test.outcomes) == 2 * 2
