@@ -113,10 +113,35 @@ def execute(
         decoder.connect(_charging_rows(ask, budget))  # type: ignore[attr-defined]
     hooks = {name: charging(hook) for name, hook in getattr(decoder, "hooks", {}).items()}
     helpers = getattr(decoder, "helpers", {})
-    env_data = {**environment, **hooks, **helpers, "rng": rng, "budget": budget}
+    env_data = {
+        **environment,
+        **hooks,
+        **helpers,
+        "prepared": preparing({**environment, **helpers}),
+        "rng": rng,
+        "budget": budget,
+    }
     if getattr(decoder, "repeats", False):
         return _repeat(runs, env_data, decoder, budget, clock)
     return _once(runs, env_data, decoder, charging(decoder), budget, clock)
+
+
+def preparing(environment: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return the function that operators find as ``env_data["prepared"]``.
+
+    ``prepared(make, *numbers)`` is what ``make(environment, *numbers)`` returns, made once in an evaluation:
+    what rests on the instance alone, such as lists of near cities, need not be made again by a search that
+    calls the same code in every round. `make` is given neither randomness nor the budget.
+    """
+    made = dict[tuple[Any, ...], Any]()
+
+    def prepared(make: Callable[..., Any], *numbers: Any) -> Any:
+        key = (make, *numbers)
+        if key not in made:
+            made[key] = make(environment, *numbers)
+        return made[key]
+
+    return prepared
 
 
 def _charging_rows(ask: Ask, budget: Budget) -> Ask:

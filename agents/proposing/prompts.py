@@ -64,7 +64,9 @@ SIXTH: dict[type[Task], str] = {**FIFTH, ImplementTask: "implement@6", OperatorT
 """Task → template of its sixth edition, which says where programs stand and where new operators are put."""
 SEVENTH: dict[type[Task], str] = {**SIXTH, ImplementTask: "implement@7"}
 """Task → template of its seventh edition, which says what is compiled when; facts tell the rest."""
-EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH}
+EIGHTH: dict[type[Task], str] = {**SEVENTH, ImplementTask: "implement@8", OperatorTask: "operator@3"}
+"""Task → template of its eighth edition, which says how to make what rests on the instance only once."""
+EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH, 8: EIGHTH}
 COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4

@@ -29,6 +29,8 @@ ImplementationName = NewType("ImplementationName", str)
 Tier = Literal["basic", "advanced"]
 SolutionKind = Literal["none", "partial", "complete"]
 ReferenceKind = Literal["optimal", "best_known", "computed"]
+GIVEN_TO_ALL = frozenset({"budget", "prepared", "rng"})
+"""Keys of ``env_data`` that are no data of the instance, in every domain (`dga2d.domains.execution`)."""
 
 
 class State:
@@ -151,7 +153,7 @@ class Card:
     decoder: str
     """How a state becomes a solution."""
     environment: Mapping[str, str]
-    """Key of ``env_data`` → its shape, dtype, unit and meaning."""
+    """Key of ``env_data`` → its shape, dtype, unit and meaning; none of `GIVEN_TO_ALL`."""
     constraints: str
     """What a state must keep to be valid."""
     repeats: bool = False

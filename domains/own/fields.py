@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dga2d.domains.core.contract import GIVEN_TO_ALL
 from dga2d.domains.core.errors import DomainError, InstanceFormatError
 from dga2d.domains.own.encodings import PREFIX
 from dga2d.domains.own.problem import Fields, Problem
@@ -43,6 +44,9 @@ def fields_from(problem: Problem, value: Any, key: str) -> Fields:
 def _plain(problem: Problem, value: Any, name: str, key: str) -> Any:
     if not name.isidentifier() or name.startswith(PREFIX):
         hint = f"has a field {name!r}; expected a Python name that does not begin with {PREFIX!r}"
+        raise fault(problem, "instances", key, hint)
+    if name in GIVEN_TO_ALL:
+        hint = f"has a field {name!r}, a name under which operators find something else; rename the field"
         raise fault(problem, "instances", key, hint)
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return int(value)

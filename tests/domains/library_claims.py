@@ -38,7 +38,7 @@ from dga2d.domains.claims import (
 from dga2d.domains.claims.descriptions import exchangeable_blocks
 from dga2d.domains.claims.operators import charging_claim
 from dga2d.domains.core.contract import Domain, Implementation, Instance, Operator, State
-from dga2d.domains.execution import Execution, Run, execute, load_implementation
+from dga2d.domains.execution import Execution, Run, execute, load_implementation, preparing
 
 Size = tuple[int, ...]
 Load = Callable[[Implementation], Run]
@@ -270,6 +270,7 @@ class LibraryRuns:
             **environment,
             "rng": np.random.Generator(np.random.Philox(3)),
             "budget": Budget(60, "work", 1),
+            "prepared": preparing(environment),
         }
         decode = self.specimen.domain.decoder(environment)
         faults, answer = conduct_faults(

@@ -113,6 +113,40 @@ def test_the_environment_of_the_caller_gains_no_keys() -> None:
     assert environment == {"n": 1}
 
 
+def counting(calls: list[tuple[set[str], tuple[int, ...]]]) -> Run:
+    """An operator that asks three times for the same two tables, and notes what they are made from."""
+
+    def table(env_data: Mapping[str, Any], *numbers: int) -> list[int]:
+        calls.append((set(env_data), numbers))
+        return [env_data["n"], *numbers]
+
+    def run(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        for _ in range(3):
+            assert env_data["prepared"](table, 4) == [7, 4]
+            assert env_data["prepared"](table, 5, 6) == [7, 5, 6]
+            assert env_data["prepared"](table, 4) is env_data["prepared"](table, 4)
+        state.sequence = np.array([1], np.int32)
+        return state
+
+    return run
+
+
+def test_what_rests_on_the_instance_is_prepared_once_in_an_evaluation() -> None:
+    """Also where the same code stands at two positions; and neither randomness nor budget is in reach."""
+    calls: list[tuple[set[str], tuple[int, ...]]] = []
+    run = counting(calls)
+    for evaluations in (1, 2):
+        execute([run, run], {"n": 7}, total, Budget(9, "work", 2), generator())
+        assert calls == [({"n"}, (4,)), ({"n"}, (5, 6))] * evaluations
+
+
+def test_different_code_prepares_for_itself() -> None:
+    first: list[tuple[set[str], tuple[int, ...]]] = []
+    second: list[tuple[set[str], tuple[int, ...]]] = []
+    execute([counting(first), counting(second)], {"n": 7}, total, Budget(9, "work", 2), generator())
+    assert len(first) == len(second) == 2
+
+
 def test_a_text_is_loaded_from_a_file_named_after_its_digest(tmp_path: Path) -> None:
     text = implementation("def run(env_data, state, calc_makespan_fn):\n    return state\n")
     state = State()

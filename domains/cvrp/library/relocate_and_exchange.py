@@ -9,8 +9,7 @@ problem" (1993). Complexity: O(NEAR) per customer, O(n) per move. Work units: on
 
 import numpy as np
 from numba import njit
-from parts.routes import move_block, note_places, open_row, read_flat, route_loads
-from parts.routing.near_nodes import nearest_nodes
+from parts.routes import move_block, near_customers, note_places, open_row, read_flat, route_loads
 
 NEAR = 20  # tunable: int 5..60
 
@@ -82,7 +81,7 @@ def sweep(flat, place, route_of, load, demands, capacity, dist, near, cursor, cu
 def run(env_data, state, calc_makespan_fn):
     budget, n = env_data["budget"], env_data["num_nodes"]
     dist, demands, flat, place, route_of = open_row(env_data, state)
-    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
+    near = env_data["prepared"](near_customers, NEAR)
     load = np.zeros(n, np.int64)
     route_loads(flat, demands, load)
     cursor = np.zeros(2, np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 from parts.acceptance import cooling
 from parts.rings import read_rings, thread_rings
-from parts.routing.near_nodes import nearest_nodes
+from parts.routes import distances_and_demands, near_customers
 
 NEAR = 30  # tunable: int 10..60
 REMOVED = 10  # tunable: int 4..25
@@ -251,9 +251,8 @@ def run(env_data, state, calc_makespan_fn):
     if n < 3:
         return state
     capacity = env_data["capacity"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
-    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
+    dist, demands = env_data["prepared"](distances_and_demands)
+    near = env_data["prepared"](near_customers, NEAR)
     sequence = np.array(state.sequence, dtype=np.int32)
     after, before, ring_of = (np.empty(2 * n - 1, np.int32) for _ in range(3))
     thread_rings(sequence, after, before, ring_of, n)

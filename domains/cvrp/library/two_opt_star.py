@@ -8,8 +8,7 @@ Complexity: O(NEAR) per customer, O(n) per move. Work units: one per customer lo
 
 import numpy as np
 from numba import njit
-from parts.routes import note_places, open_row, read_flat
-from parts.routing.near_nodes import nearest_nodes
+from parts.routes import near_customers, note_places, open_row, read_flat
 
 NEAR = 20  # tunable: int 5..60
 
@@ -107,7 +106,7 @@ def sweep(flat, place, route_of, carried, load, demands, capacity, dist, near, c
 def run(env_data, state, calc_makespan_fn):
     budget, n, capacity = env_data["budget"], env_data["num_nodes"], env_data["capacity"]
     dist, demands, flat, place, route_of = open_row(env_data, state)
-    near = nearest_nodes(dist, 1, min(NEAR, n - 2))
+    near = env_data["prepared"](near_customers, NEAR)
     carried, load = np.zeros(2 * n, np.int64), np.zeros(n, np.int64)
     carried_loads(flat, demands, carried, load)
     cursor = np.zeros(2, np.int64)

@@ -9,9 +9,8 @@ problem, 2012 (the perturbation of its iterated local search).
 Complexity: O(STRENGTH degree^2). Work units: one per vertex forced in.
 """
 
-import numpy as np
 from numba import njit
-from parts.independent_set import fill, force, lists_of
+from parts.independent_set import fill, force, open_set
 from parts.xorshift import draw
 
 STRENGTH = 4  # tunable: int 1..100
@@ -41,13 +40,10 @@ def disturb(first, near, order, place, tight, counts, trail, strength, stream):
 
 def run(env_data, state, calc_makespan_fn):
     """Disturb `state` once."""
-    budget, rng = env_data["budget"], env_data["rng"]
-    adj = np.array(env_data["adj"], dtype=np.uint8)
-    stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
-    best = np.array(state.sequence, dtype=np.int32)
-    first, near, order, place, tight, counts, trail = lists_of(adj, best, TRAIL)
-    disturb(first, near, order, place, tight, counts, trail, STRENGTH, stream)
-    budget.charge(STRENGTH)
+    _adj, stream, best, lists = open_set(env_data, state, TRAIL)
+    order, counts = lists[2], lists[5]
+    disturb(*lists, STRENGTH, stream)
+    env_data["budget"].charge(STRENGTH)
     best[:] = 0
     best[order[: counts[0]]] = 1
     state.sequence = best

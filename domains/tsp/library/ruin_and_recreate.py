@@ -11,8 +11,7 @@ recreate principle" (2000). Complexity: O(removed k) per round. Work units: one 
 
 import numpy as np
 from numba import njit
-from parts.cities import length_of
-from parts.routing.near_nodes import nearest_nodes
+from parts.cities import length_of, near_cities
 
 NEIGHBOURS = 15  # tunable: int 6..30
 REMOVED = 10  # tunable: int 3..40
@@ -127,8 +126,7 @@ def run(env_data, state, calc_makespan_fn):
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_nodes"]
     if n < 8:
         return state
-    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_nodes(dist, 0, min(NEIGHBOURS, n - 1))
+    dist, near = env_data["prepared"](near_cities, NEIGHBOURS)
     tour = np.array(state.sequence, dtype=np.int32)
     after, before = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     after[tour], before[tour] = np.roll(tour, -1), np.roll(tour, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,7 +14,7 @@ from dga2d.agents.proposing.composition import Habits, Search, is_iterated, iter
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.variation import rewrite
 from dga2d.domains.budget import Budget
-from dga2d.domains.core.contract import Implementation, Operator, State
+from dga2d.domains.core.contract import Implementation, Operator, OperatorName, State
 from dga2d.domains.core.registry import domain_names, get_domain
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.domains.execution import execute, load_implementation
@@ -321,6 +322,43 @@ def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: s
         budget = Budget(2000, "work", 2)
         scores.append(execute(runs, environment, domain.decoder(environment), budget, rng).score)
     assert scores[1] < scores[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "improvers", "kick", "makers"),
+    [
+        ("tsp", ("two_opt", "or_opt"), "double_bridge", ("near_cities",)),
+        ("mis", ("two_improvement",), "random_insertion", ("read_graph",)),
+        ("cvrp", ("relocate_and_exchange", "or_opt"), "random_transfers",
+         ("distances_and_demands", "near_customers")),
+    ],
+)  # fmt: skip
+def test_a_search_reads_the_instance_once(
+    name: str, improvers: tuple[str, ...], kick: str, makers: tuple[str, ...], tmp_path: Any
+) -> None:
+    """In every round it asks for what one call has made, and both its improvements share the code for it."""
+    domain = get_domain(name)
+    sources = {op.id: op.implementations[0] for op in domain.operators()}
+    first = load_implementation(domain.basic_baseline()[0].implementation, tmp_path)
+    descents = [sources[OperatorName(improver)].source for improver in improvers]
+    text = iterate(descents, sources[OperatorName(kick)].source, Habits(10, 50))
+    assert text is not None
+    run = load_implementation(Implementation(OperatorName(improvers[0]), text, "test"), tmp_path)
+    asked = Counter[Any]()
+
+    def search(env_data: Any, state: State, calc_makespan_fn: Any) -> State:
+        def prepared(make: Any, *numbers: Any) -> Any:
+            asked[make, numbers] += 1
+            return env_data["prepared"](make, *numbers)
+
+        return run({**env_data, "prepared": prepared}, state, calc_makespan_fn)
+
+    environment = domain.environment(domain.smoke_instance())
+    budget = Budget(3000, "work", 2)
+    execute((first, search), environment, domain.decoder(environment), budget, np.random.default_rng(1))
+    assert {make.__name__ for make, _ in asked} == set(makers)
+    assert asked.total() > 100
+    assert len(asked) <= len(improvers) * len(makers)  # what the improvements look at may differ in size
 
 
 def test_an_initialiser_constructs_first_and_then_improves() -> None:

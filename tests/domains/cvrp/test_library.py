@@ -10,6 +10,7 @@ from tests.domains.library_claims import LibraryRuns, LibraryTexts, Load, Size, 
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.cvrp import DOMAIN
 from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.execution import preparing
 
 IN_ONE_PLACE = RoutingData(np.zeros((7, 2)), "EUC_2D", None, np.array([0, 1, 1, 1, 1, 1, 1], np.int64), 2)
 NO_DEMANDS = RoutingData(np.zeros((6, 2)), "EUC_2D", None, np.zeros(6, np.int64), 1)
@@ -62,7 +63,9 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
         for seed in range(40):
             instance, rng = random_instance(12, seed, slack=3.0 + seed % 4), np.random.default_rng(seed)
             state = State(random_sequence(instance, seed))
-            row, _, _ = functions["open_proposals"](DOMAIN.environment(instance), state, 6)
+            environment = DOMAIN.environment(instance)
+            env_data = {**environment, "prepared": preparing(environment)}
+            row, _, _ = functions["open_proposals"](env_data, state, 6)
             flat, place, route_of, load, demands, capacity, dist, near = row
             for _ in range(30):
                 node = int(rng.integers(1, 13))

@@ -115,6 +115,7 @@ def test_decorated_functions_are_a_problem(tmp_path: Path) -> None:
         ("def lift", "def random_descent", "the solution space brings an operator random_descent"),
         ("amounts * instance.pay", "amounts * instance.wage", "spread.py:14: score on instance spread/in"),
         ("amounts=dga2d.Array(3, 0, 5), ", "", "has no 'amounts'; it has order"),
+        ("[3, 1, 2 + k]", "[3, 1, 2 + k], 'budget': 4", "has a field 'budget', a name under which operators"),
         ("dga2d.Array(3, 0, 5)", "dga2d.Array(3, 5, 0)", "expected finite bounds with low <= high"),
         ("dga2d.Arrays(amounts=dga2d.Array(3, 0, 5), order=dga2d.Permutation(3))", "dga2d.Array(3, 0, 5)",
          "RealVector or Arrays"),

@@ -12,7 +12,7 @@ import dga2d
 from dga2d.domains.budget import Budget
 from dga2d.domains.claims import DESCRIPTION_CLAIMS, conduct_faults, examine
 from dga2d.domains.core.contract import Implementation, State
-from dga2d.domains.execution import Execution, execute, load_implementation
+from dga2d.domains.execution import Execution, execute, load_implementation, preparing
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.domains.own.scoring import INVALID_SCORE
 
@@ -77,6 +77,7 @@ def test_operators_stop_in_time_and_leave_their_input_alone(
             **domain.environment(domain.smoke_instance()),
             **decoder.hooks,  # type: ignore[attr-defined]
             **decoder.helpers,  # type: ignore[attr-defined]
+            "prepared": preparing(domain.environment(domain.smoke_instance())),
             "rng": np.random.default_rng(3),
             "budget": Budget(0.01, "s", 1),
         }

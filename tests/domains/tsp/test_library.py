@@ -10,7 +10,7 @@ from tests.domains.tsp.specimens import instance_of, random_cities, random_tour
 
 from dga2d.domains.budget import Budget
 from dga2d.domains.core.contract import Instance, InstanceRef, Operator, PipelineStep, State
-from dga2d.domains.execution import Run, execute
+from dga2d.domains.execution import Run, execute, preparing
 from dga2d.domains.tsp import DOMAIN
 
 ONE_PLACE = instance_of(np.zeros((7, 2)), "one place")
@@ -52,7 +52,12 @@ def operator_called(name: str) -> Operator:
 def apply(run: Run, instance: Instance, tour: NDArray[np.int32], seed: int, work: int = 200) -> State:
     environment = DOMAIN.environment(instance)
     rng = np.random.Generator(np.random.Philox(seed))
-    env_data = {**environment, "rng": rng, "budget": Budget(work, "work", 1)}
+    env_data = {
+        **environment,
+        "prepared": preparing(environment),
+        "rng": rng,
+        "budget": Budget(work, "work", 1),
+    }
     return run(env_data, State(tour.copy()), DOMAIN.decoder(environment))
 
 

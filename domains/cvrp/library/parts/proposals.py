@@ -5,8 +5,7 @@ The file brings ``reconnect``, which joins two near customers by another way bet
 
 import numpy as np
 from numba import njit
-from parts.routes import move_block, note_places, open_row, route_loads
-from parts.routing.near_nodes import nearest_nodes
+from parts.routes import move_block, near_customers, note_places, open_row, route_loads
 from parts.taker import reconnect
 
 SEGMENT = 3  # tunable: int 1..8
@@ -154,7 +153,7 @@ def open_proposals(env_data, state, n_near):
     """Arguments of :func:`try_proposals` up to the list of near customers; lengths, and a copy of the row."""
     dist, demands, flat, place, route_of = open_row(env_data, state)
     n = env_data["num_nodes"]
-    near = nearest_nodes(dist, 1, min(n_near, n - 2))
+    near = env_data["prepared"](near_customers, n_near)
     load = np.zeros(n, np.int64)
     route_loads(flat, demands, load)
     length = row_length(flat, dist)

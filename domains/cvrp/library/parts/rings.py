@@ -5,7 +5,7 @@
 
 import numpy as np
 from numba import njit
-from parts.routing.near_nodes import nearest_nodes
+from parts.routes import distances_and_demands, near_customers
 
 
 @njit(cache=True)
@@ -105,12 +105,11 @@ def open_rings(env_data, state, near, spare):
     Up to `spare` of the rings are empty, so that routes can be opened.
     """
     n = env_data["num_nodes"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
+    dist, demands = env_data["prepared"](distances_and_demands)
     sequence = np.array(state.sequence, dtype=np.int32)
     n_rings = min(int((sequence == 0).sum()) + 1 + spare, n)
     rings = new_rings(n, n_rings)
     thread_rings(sequence, rings[0], rings[1], rings[2], n)
     for ring in range(n_rings):
         refresh_ring(ring, rings, demands)
-    return dist, demands, nearest_nodes(dist, 1, min(near, n - 2)), rings
+    return dist, demands, env_data["prepared"](near_customers, near), rings

@@ -6,6 +6,7 @@
 import numpy as np
 from numba import njit
 from parts.generic.tries import best_built
+from parts.routing.near_nodes import nearest_nodes
 
 
 @njit(cache=True)
@@ -98,11 +99,22 @@ def routes_of(sequence):
     return routes
 
 
+def distances_and_demands(env_data):
+    """Distances, int32 (n, n), and demands, int64 (n,); node 0 is the depot."""
+    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
+    return dist, np.array(env_data["demands"], dtype=np.int64)
+
+
+def near_customers(env_data, near):
+    """At most `near` nearest customers of each, int32 (n, k)."""
+    dist, _ = distances_and_demands(env_data)
+    return nearest_nodes(dist, 1, min(near, len(dist) - 2))
+
+
 def open_row(env_data, state):
     """What a search on a row begins with: int32 distances, int64 demands, row, places and routes in it."""
     n = env_data["num_nodes"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
-    demands = np.array(env_data["demands"], dtype=np.int64)
+    dist, demands = env_data["prepared"](distances_and_demands)
     flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
     place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
     note_places(flat, 0, flat.size - 1, place, route_of, n)

@@ -5,7 +5,7 @@ The file brings ``improve_customer``, which makes a move of a customer that gain
 
 import numpy as np
 from numba import njit
-from parts.routes import lay_flat, note_places, read_flat
+from parts.routes import distances_and_demands, lay_flat, note_places, read_flat
 from parts.taker import improve_customer
 
 
@@ -29,7 +29,7 @@ def sweep(flat, place, route_of, dist, cursor, steps):
 def descend_by_sweeps(env_data, state, steps):
     """Sweep over the nodes of `state`, `steps` steps at a time, until none has a move."""
     budget, n = env_data["budget"], env_data["num_nodes"]
-    dist = np.array(env_data["dist_matrix"], dtype=np.int32)
+    dist, _ = env_data["prepared"](distances_and_demands)
     flat = lay_flat(np.array(state.sequence, dtype=np.int32), n, 0)
     place, route_of = np.zeros(2 * n, np.int32), np.zeros(2 * n, np.int32)
     note_places(flat, 0, flat.size - 1, place, route_of, n)

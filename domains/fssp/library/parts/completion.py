@@ -120,11 +120,19 @@ def lower_bound(times):
     return int(max(times.sum(axis=0).max(), loads.max()))
 
 
+def orders_in(sequence, n, m):
+    """The different orders of jobs that the machines follow, int32, a row each."""
+    rows = sequence.reshape(n, m)
+    if (rows == rows[:, :1]).all():  # a permutation schedule, which nearly all are
+        return rows[:, 0][np.newaxis].astype(np.int32)
+    places = np.argsort(sequence, kind="stable").reshape(n, m)
+    return np.unique(np.argsort(places, axis=0).T, axis=0).astype(np.int32)
+
+
 def job_order(state, n, m, calc_makespan_fn):
     """The order of a machine that all machines had best follow, int32 (n,), and the makespan it gives."""
     given, best, value = state.sequence, None, np.inf
-    places = np.argsort(given, kind="stable").reshape(n, m)
-    for order in np.unique(np.argsort(places, axis=0).T, axis=0).astype(np.int32):
+    for order in orders_in(given, n, m):
         state.sequence = np.repeat(order, m)
         rated = calc_makespan_fn(state)
         if rated < value:

@@ -187,22 +187,27 @@ def descent(rows, planes, carry, members, value, place, best, sizes, closed, fre
 
 def open_bits(env_data, state):
     """What a search begins with: :func:`bits_of` the set, the adjacency, a random stream."""
-    adj = np.array(env_data["adj"], dtype=np.uint8)
+    adj, rows = env_data["prepared"](read_rows)
     stream = np.array([env_data["rng"].integers(1, 2**62)], dtype=np.uint64)
-    return bits_of(adj, state.sequence), adj, stream
+    return bits_of(rows, state.sequence), adj, stream
 
 
-def bits_of(adj, sequence):
+def read_rows(env_data):
+    """Adjacency, uint8, and :func:`bit_rows` of it."""
+    adj = np.array(env_data["adj"], dtype=np.uint8)
+    return adj, bit_rows(adj)
+
+
+def bits_of(rows, sequence):
     """Arrays for the set given by the 0/1 vector `sequence`: rows, planes, members and a copy of them, sizes
     (now, best), and the number of a bit by its value modulo 67.
     """
-    rows = bit_rows(adj)
     n_words = rows.shape[1]
     place = np.zeros(67, np.int64)
     for i in range(64):
         place[(1 << i) % 67] = i
     members = np.zeros(n_words, np.uint64)
-    planes = np.zeros((len(adj).bit_length(), n_words), np.uint64)
+    planes = np.zeros((len(rows).bit_length(), n_words), np.uint64)
     carry = np.empty(n_words, np.uint64)
     sizes = np.zeros(2, np.int64)
     for v in np.flatnonzero(sequence):

@@ -2,7 +2,7 @@
 
 import numpy as np
 from numba import njit
-from parts.independent_set import neighbour_lists
+from parts.independent_set import read_graph
 from parts.taker import greedy_choice
 from parts.xorshift import draw
 
@@ -38,7 +38,7 @@ def greedy_set(first, near, chosen, stream):
 def build_sets(env_data, state, restarts):
     """Give `state` the largest of at most `restarts` greedy sets."""
     budget, rng, n = env_data["budget"], env_data["rng"], env_data["num_vertices"]
-    first, near = neighbour_lists(np.array(env_data["adj"], dtype=np.uint8))
+    _adj, first, near = env_data["prepared"](read_graph)
     stream = np.array([rng.integers(1, 2**62)], dtype=np.uint64)
     chosen, best = np.zeros(n, np.int32), -1
     for _ in range(restarts):

@@ -157,10 +157,15 @@ def two_improvement(x, adj, first, near, order, place, tight, counts, trail, sin
     return False
 
 
-def lists_of(adj, sequence, n_kept):
+def read_graph(env_data):
+    """Adjacency, uint8, and :func:`neighbour_lists` of it."""
+    adj = np.array(env_data["adj"], dtype=np.uint8)
+    return adj, *neighbour_lists(adj)
+
+
+def lists_of(first, near, sequence, n_kept):
     """Arrays of :func:`enter` for the set of the 0/1 vector `sequence`; the trail has `n_kept` places."""
     n = sequence.size
-    first, near = neighbour_lists(adj)
     order, place, tight = np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32)
     counts, trail = np.zeros(5, np.int64), np.zeros(n_kept, np.int32)
     loaded(sequence, first, near, order, place, tight, counts, trail)
@@ -181,7 +186,7 @@ def open_set(env_data, state, trail):
 
     `trail` is how many moves the trail holds.
     """
-    adj = np.array(env_data["adj"], dtype=np.uint8)
+    adj, first, near = env_data["prepared"](read_graph)
     stream = np.array([env_data["rng"].integers(1, 2**62)], dtype=np.uint64)
     best = np.array(state.sequence, dtype=np.int32)
-    return adj, stream, best, lists_of(adj, best, trail)
+    return adj, stream, best, lists_of(first, near, best, trail)

@@ -5,10 +5,15 @@ from parts.routing.near_nodes import nearest_nodes
 from parts.taker import next_city
 
 
+def near_cities(env_data, neighbours):
+    """Distances, int32, and at most `neighbours` nearest cities of each."""
+    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
+    return dist, nearest_nodes(dist, 0, min(neighbours, len(dist) - 1))
+
+
 def read_tour(env_data, state, neighbours):
     """Distances, int32; at most `neighbours` nearest cities of each; the tour and the cities' positions."""
-    dist = np.array(env_data["distance_matrix"], dtype=np.int32)
-    near = nearest_nodes(dist, 0, min(neighbours, len(dist) - 1))
+    dist, near = env_data["prepared"](near_cities, neighbours)
     tour = np.array(state.sequence, dtype=np.int32)
     return dist, near, tour, np.argsort(tour).astype(np.int32)
 
