@@ -9,11 +9,21 @@ Complexity: O(REMOVED n). Work units: one per customer removed.
 """
 
 import numpy as np
-from parts.routes import routes_of
 
 REMOVED = 12  # tunable: int 3..60
 STRING = 6  # tunable: int 1..20
 BLINK = 0.05  # tunable: float 0.0..0.3
+
+
+def routes_of(sequence):
+    """The routes as lists of customers."""
+    routes = [[]]
+    for node in sequence.tolist():
+        if node == 0:
+            routes.append([])
+        else:
+            routes[-1].append(node)
+    return routes
 
 
 def remove_strings(routes, dist, rng):

@@ -324,6 +324,8 @@ def test_an_iterated_descent_beats_the_descent(name: str, improver: str, kick: s
     assert scores[1] < scores[0]
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("name", "improvers", "kick", "makers"),
     [

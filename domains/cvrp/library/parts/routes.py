@@ -88,17 +88,6 @@ def route_loads(flat, demands, load):
             load[route] += demands[flat[i]]
 
 
-def routes_of(sequence):
-    """The routes as lists of customers."""
-    routes = [[]]
-    for node in sequence.tolist():
-        if node == 0:
-            routes.append([])
-        else:
-            routes[-1].append(node)
-    return routes
-
-
 def distances_and_demands(env_data):
     """Distances, int32 (n, n), and demands, int64 (n,); node 0 is the depot."""
     dist = np.array(env_data["dist_matrix"], dtype=np.int32)
