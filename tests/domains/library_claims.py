@@ -266,11 +266,17 @@ class LibraryRuns:
         instance = self.specimen.make_instance(self.specimen.middle, 3)
         environment = self.specimen.domain.environment(instance)
         state = State() if operator.is_initialiser else self.specimen.random_state(instance, 3)
+        known, asked = preparing(environment), set[tuple[Any, ...]]()
+
+        def prepared(*key: Any) -> Any:
+            asked.add(key)
+            return known(*key)
+
         env_data = {
             **environment,
             "rng": np.random.Generator(np.random.Philox(3)),
             "budget": Budget(60, "work", 1),
-            "prepared": preparing(environment),
+            "prepared": prepared,
         }
         decode = self.specimen.domain.decoder(environment)
         faults, answer = conduct_faults(
@@ -278,6 +284,8 @@ class LibraryRuns:
         )
         assert faults == []
         assert self.specimen.domain.verify(instance, answer).is_feasible
+        for key in asked:  # what is made once is as it was made
+            np.testing.assert_equal(known(*key), preparing(environment)(*key))
 
     @pytest.mark.slow
     @pytest.mark.timeout(900)
