@@ -13,6 +13,7 @@ import numpy as np
 
 from dga2d.domains.claims.examination import Claim, Contradictions
 from dga2d.domains.core.contract import (
+    GIVEN_TO_ALL,
     Domain,
     Implementation,
     InstanceRef,
@@ -51,6 +52,11 @@ def environment_claim(domain: Domain) -> Contradictions:
     instance = domain.smoke_instance()
     environment, again = domain.environment(instance), domain.environment(instance)
     told, given = set(domain.card.environment), set(environment)
+    if given & GIVEN_TO_ALL:
+        yield (
+            f"the environment has {sorted(given & GIVEN_TO_ALL)}, under which operators find something else; "
+            "use other names"
+        )
     if told - given:
         yield f"the card promises {sorted(told - given)}, which the environment does not have"
     if given - told:

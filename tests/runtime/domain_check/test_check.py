@@ -44,6 +44,7 @@ LINE = "library:random_order.py:"
 WRONG: dict[str, list[tuple[str, str, str, str]]] = {
     "the environment has the keys of the card": [
         ("reader.py", '"capacity": int', '"size": int', "the card promises ['capacity']"),
+        ("reader.py", '"capacity": int', '"budget": int', "has ['budget'], under which operators find"),
         ("reader.py", "items.values.copy()", "items.values", "the array 'values' is read-only"),
     ],
     "the library is described completely": [
