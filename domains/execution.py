@@ -132,6 +132,11 @@ def preparing(environment: Mapping[str, Any]) -> Callable[..., Any]:
     ``prepared(make, *numbers)`` is what ``make(environment, *numbers)`` returns, made once in an evaluation:
     what rests on the instance alone, such as lists of near cities, need not be made again by a search that
     calls the same code in every round. `make` is given neither randomness nor the budget.
+
+    Raises
+    ------
+    TypeError
+        By ``prepared``: one of the `numbers` is no key of a dictionary, such as an array.
     """
     made = dict[tuple[Any, ...], Any]()
 

@@ -22,10 +22,7 @@ def test_code_and_operators_are_told_what_is_made_once(simulation: Simulation, e
     changed = simulation.changed(
         prompt_edition=edition,
         gate_instances=3,
-        race_contenders=3,
-        race_instances=3,
         new_operators=1,
-        incumbent_edits=1,
         edits_per_generation=3,
         generations=4,
         llm_calls=200,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dga2d.domains.budget import Budget
-from dga2d.domains.core.contract import Decoder, Implementation, OperatorName, State
+from dga2d.domains.core.contract import GIVEN_TO_ALL, Decoder, Implementation, OperatorName, State
 from dga2d.domains.execution import Run, execute, load_implementation
 
 
@@ -111,6 +111,18 @@ def test_the_environment_of_the_caller_gains_no_keys() -> None:
     environment = {"n": 1}
     execute([setting(1)], environment, total, Budget(1, "work", 1), generator())
     assert environment == {"n": 1}
+
+
+def test_operators_find_nothing_else_beside_the_instance() -> None:
+    found: list[set[str]] = []
+
+    def look(env_data: Mapping[str, Any], state: State, calc_makespan_fn: Decoder) -> State:
+        found.append(set(env_data))
+        state.sequence = np.array([1], np.int32)
+        return state
+
+    execute([look], {"n": 1}, total, Budget(1, "work", 1), generator())
+    assert found == [{"n"} | GIVEN_TO_ALL]
 
 
 def counting(calls: list[tuple[set[str], tuple[int, ...]]]) -> Run:

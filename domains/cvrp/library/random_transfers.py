@@ -4,7 +4,7 @@ Each of MOVES transfers starts from a random customer near the one chosen first,
 local.
 Method: random moves of the relocate and exchange neighbourhoods as a kick.
 Source: the perturbation of H. R. Lourenco, O. C. Martin, T. Stutzle, "Iterated local search" (2003), over the
-moves of I. H. Osman (1993). Complexity: O(n + MOVES n). Work units: one, and one per transfer.
+moves of I. H. Osman (1993). Complexity: O(MOVES n). Work units: one, and one per transfer.
 """
 
 import numpy as np
