@@ -28,6 +28,8 @@ ImplementationName = NewType("ImplementationName", str)
 
 Tier = Literal["basic", "advanced"]
 SolutionKind = Literal["none", "partial", "complete"]
+Part = Literal["train", "validation", "test"]
+"""A part of a domain's instances; no two share any."""
 ReferenceKind = Literal["optimal", "best_known", "computed"]
 GIVEN_TO_ALL = frozenset({"budget", "prepared", "rng"})
 """Keys of ``env_data`` that are no data of the instance, in every domain (`dga2d.domains.execution`)."""
@@ -114,8 +116,8 @@ class InstanceRef:
     """File in its published format; ``None`` where the domain generates the instance itself."""
     reference: Reference | None = None
     """As in `Instance`."""
-    part: Literal["train", "validation", "test"] | None = None
-    """Split that its domain puts it into; ``None`` where the split is drawn."""
+    part: Part | None = None
+    """Split that its domain puts it into, ``train``, ``validation`` or ``test``; ``None``: it is drawn."""
     only_named: bool = False
     """Whether a run is for it only where its group is named: ``all`` passes over it."""
 

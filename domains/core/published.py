@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
 
-from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Part, Reference
 from dga2d.domains.core.errors import InstanceFormatError
 
 
@@ -88,6 +88,9 @@ class Generated(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def part(self) -> Part | None: ...
+
 
 def shipped_refs(
     package: str,
@@ -107,6 +110,7 @@ def shipped_refs(
             one.name,
             None,
             reference(table["references"][f"{one.group}/{one.name}"], table["provenance"]),
+            part=one.part,
         )
         for one in instances
     )

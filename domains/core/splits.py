@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.contract import InstanceRef, Part
 
 SPLIT_SEED = 0
 
@@ -66,7 +66,7 @@ class NumberedPart(NamedTuple):
 
     name: str
     """What their names begin with."""
-    split: Literal["train", "validation", "test"]
+    split: Part
     size: int
     """Number of them in each group."""
 

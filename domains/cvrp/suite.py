@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Part, Reference
 from dga2d.domains.core.published import shipped_refs
 from dga2d.domains.cvrp.generator import CustomerPositioning, DemandPattern, DepotPositioning, Recipe
 
@@ -23,6 +23,8 @@ _DEMANDS: Final[tuple[DemandPattern, ...]] = (
     "1-10",
     "50-100",
 )
+_PARTS: Final[tuple[Part | None, ...]] = (None, "validation", "test")
+"""Where the instances of a design belong; the first ones, which came alone for long, are split by draw."""
 _ROUTE_LENGTHS: Final = (4.1, 9.3, 6.2, 14.6, 5.4, 21.7, 7.8, 11.5)
 """Spread over the paper's triangular distribution."""
 
@@ -33,8 +35,9 @@ class GeneratedInstance(NamedTuple):
     group: str
     """Positioning of the customers."""
     name: str
-    """Nodes and positioning of the depot: ``n101-eccentric``."""
+    """Nodes and positioning of the depot, and for all but the first a number: ``n101-eccentric-2``."""
     recipe: Recipe
+    part: Part | None
 
 
 @cache
@@ -45,9 +48,13 @@ def generated_instances() -> tuple[GeneratedInstance, ...]:
         for s, size in enumerate(SIZES):
             k = g * len(SIZES) + s
             depot = _DEPOTS[(s + g) % 3]
-            length = _ROUTE_LENGTHS[k * 3 % len(_ROUTE_LENGTHS)]
-            recipe = Recipe(size, depot, group, _DEMANDS[k * 2 % len(_DEMANDS)], length, 1000 * size + g)
-            instances.append(GeneratedInstance(group, f"n{size + 1:03}-{depot}", recipe))
+            for copy, part in enumerate(_PARTS):
+                demands = _DEMANDS[(2 * k + 3 * copy) % len(_DEMANDS)]
+                length = _ROUTE_LENGTHS[(3 * k + 5 * copy) % len(_ROUTE_LENGTHS)]
+                recipe = Recipe(size, depot, group, demands, length, 1000 * size + 10 * copy + g)
+                number = f"-{copy + 1}" if copy else ""
+                name = f"n{size + 1:03}-{depot}{number}"
+                instances.append(GeneratedInstance(group, name, recipe, part))
     return tuple(sorted(instances))
 
 

@@ -47,7 +47,9 @@ class FlexibleJobShop(LibraryDomain):
         """Return the instances of Brandimarte's and Hurink's kinds, with references by CP-SAT."""
         known = shipped_makespans(self._package)
         return tuple(
-            InstanceRef(self.name, item.group, item.name, None, known[key], only_named=item.only_named)
+            InstanceRef(
+                self.name, item.group, item.name, None, known[key], item.part, only_named=item.only_named
+            )
             for key, item in generated_instances().items()
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from dga2d.domains.core.contract import Part
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.fjsp.generator import BRANDIMARTE, brandimarte, hurink
 from dga2d.domains.fjsp.reader import FlexibleShopData
@@ -19,8 +20,9 @@ LARGE_SIZES: Final = ((70, 15), (100, 10))
 """Of instances that take so long that they count only where their group is named."""
 LARGE_CLASS: Final = "mk10"
 """The class of Brandimarte whose operations and times the large instances have."""
-SEEDS: Final = (1, 2)
-"""The n-th instance of a class; multiplied into seeds that lie far apart."""
+PART_OF: Final[Mapping[int, Part | None]] = {1: None, 2: None, 3: "validation", 4: "test"}
+"""Where the n-th instance of a class belongs, the first two as they are drawn; n is multiplied into seeds
+that lie far apart."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class GeneratedInstance:
     size: tuple[int, int]
     """Jobs and machines."""
     seed: int
+    part: Part | None = None
     only_named: bool = False
 
     def data(self) -> FlexibleShopData:
@@ -50,15 +53,15 @@ def generated_instances() -> Mapping[str, GeneratedInstance]:
     found = []
     for number, (kind, parameters) in enumerate(sorted(BRANDIMARTE.items()), start=1):
         size = (parameters.n_jobs, parameters.n_machines)
-        for n in SEEDS:
-            name = f"{kind}-{n}"
-            found.append(GeneratedInstance(BRANDIMARTE_GROUP, name, kind, size, 7_919 * number + 104_729 * n))
+        for n, part in PART_OF.items():
+            seed = 7_919 * number + 104_729 * n
+            found.append(GeneratedInstance(BRANDIMARTE_GROUP, f"{kind}-{n}", kind, size, seed, part))
     for offset, kind in enumerate(HURINK_KINDS, start=1):
         for jobs, machines in HURINK_SIZES:
-            for n in SEEDS:
+            for n, part in PART_OF.items():
                 seed = 15_485_863 * offset + 7_919 * jobs + 1_299_709 * machines + 104_729 * n
-                name = f"{jobs}x{machines}-{n}"
-                found.append(GeneratedInstance(f"hurink-{kind}-random", name, kind, (jobs, machines), seed))
+                item = (f"{jobs}x{machines}-{n}", kind, (jobs, machines), seed, part)
+                found.append(GeneratedInstance(f"hurink-{kind}-random", *item))
     found += _large_instances()
     return {f"{item.group}/{item.name}": item for item in sorted(found, key=lambda i: (i.group, i.name))}
 
@@ -70,11 +73,11 @@ def _large_instances() -> list[GeneratedInstance]:
         shape = f"{size[0]}x{size[1]}"
         seed = 32_452_843 + 7_919 * size[0] + 1_299_709 * size[1]
         for n in (1, 2, 3):
-            item = (f"{shape}-{n}", LARGE_CLASS, size, seed + 104_729 * n, True)
-            found.append(GeneratedInstance("brandimarte-large", *item))
+            item = (f"{shape}-{n}", LARGE_CLASS, size, seed + 104_729 * n)
+            found.append(GeneratedInstance("brandimarte-large", *item, only_named=True))
         for offset, kind in enumerate(HURINK_KINDS, start=1):
-            item = (f"{shape}-{kind}", kind, size, seed + 15_485_863 * offset, True)
-            found.append(GeneratedInstance("hurink-large", *item))
+            item = (f"{shape}-{kind}", kind, size, seed + 15_485_863 * offset)
+            found.append(GeneratedInstance("hurink-large", *item, only_named=True))
     return found
 
 

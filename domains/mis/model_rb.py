@@ -16,7 +16,7 @@ from __future__ import annotations
 import lzma
 import math
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
@@ -30,9 +30,8 @@ CONSTRAINTS: Final = 0.8 / math.log(4.0 / 3.0)
 """r: there are round(r N ln N) pairs of cliques."""
 SIZES: Final = ((30, 15), (35, 17), (40, 19), (45, 21), (50, 23), (53, 24), (56, 25), (59, 26))
 """Number and size of the cliques of the shipped graphs, as in BHOSLIB."""
-PER_SIZE: Final = 5
-"""Shipped graphs of each size."""
-FILE: Final = "model_rb.xz"
+SHIPPED: Final[Mapping[str, int]] = {"model_rb.xz": 5, "model_rb_further.xz": 6}
+"""Graphs of each size in each shipped file; they are numbered through, from 1."""
 _FILTERS: Final = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0}]
 
 
@@ -64,7 +63,7 @@ def model_rb(cliques: int, size: int, rng: random.Random) -> HiddenSetGraph:
 
 
 def pack(graphs: Iterable[NDArray[np.uint8]], shapes: Sequence[tuple[int, int]]) -> bytes:
-    """Return `graphs` in the format of `FILE`: of each pair of cliques a bit per pair of vertices, then xz.
+    """Return `graphs` in the format of the shipped files: of each pair of cliques a bit per pair of vertices.
 
     `shapes` holds number and size of the cliques of each graph.
     """
@@ -89,15 +88,17 @@ def unpack(data: bytes, cliques: int, size: int) -> NDArray[np.uint8]:
 
 
 def shipped_graph(cliques: int, size: int, number: int) -> NDArray[np.uint8]:
-    """Return graph `number`, 1 … `PER_SIZE`, of one of `SIZES`; the array is the caller's."""
-    start = 0
-    for shape in SIZES:
-        length = _packed_bytes(*shape)
-        if shape == (cliques, size):
-            start += length * (number - 1)
-            return unpack(_read_shipped()[start : start + length], cliques, size)
-        start += length * PER_SIZE
-    raise ValueError(f"expected one of the sizes {SIZES}, got {(cliques, size)}")
+    """Return graph `number` of one of `SIZES`; the array is the caller's."""
+    for file, per_size in SHIPPED.items():
+        start = 0
+        for shape in SIZES:
+            length = _packed_bytes(*shape)
+            if shape == (cliques, size) and number <= per_size:
+                start += length * (number - 1)
+                return unpack(_read_shipped(file)[start : start + length], cliques, size)
+            start += length * per_size
+        number -= per_size
+    raise ValueError(f"no graph of {cliques} cliques of {size} vertices has that number; sizes: {SIZES}")
 
 
 def _packed_bytes(cliques: int, size: int) -> int:
@@ -105,5 +106,5 @@ def _packed_bytes(cliques: int, size: int) -> int:
 
 
 @cache
-def _read_shipped() -> bytes:
-    return lzma.decompress((files(__package__) / FILE).read_bytes())
+def _read_shipped(file: str) -> bytes:
+    return lzma.decompress((files(__package__) / file).read_bytes())

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from itertools import chain, repeat
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.contract import InstanceRef, Part
 from dga2d.domains.core.published import reference_of, shipped_table
 from dga2d.domains.mis import constructions
-from dga2d.domains.mis.model_rb import PER_SIZE, SIZES, shipped_graph
+from dga2d.domains.mis.model_rb import SIZES, shipped_graph
+
+PARTS: Final[Mapping[Part | None, int]] = {None: 5, "validation": 3, "test": 3}
+"""Where how many of the shipped graphs of a size belong, in their order; the first ones as they are drawn."""
 
 
 class GeneratedInstance(NamedTuple):
@@ -21,6 +25,7 @@ class GeneratedInstance(NamedTuple):
     family: str
     """``hamming``, ``johnson``, ``keller``, ``steiner`` or ``model_rb``."""
     parameters: tuple[int, ...]
+    part: Part | None = None
 
     def graph(self) -> NDArray[np.uint8]:
         """Adjacency matrix of the independent-set instance, uint8 `(n, n)`."""
@@ -65,8 +70,10 @@ def instances() -> Mapping[tuple[str, str], GeneratedInstance]:
         for name, entry in shipped_table(__package__)["constructions"].items()
     }
     for cliques, size in SIZES:
-        for k in range(1, PER_SIZE + 1):
-            table["model_rb", f"rb{cliques}-{size}-s{k}"] = GeneratedInstance("model_rb", (cliques, size, k))
+        parts: Iterable[Part | None] = chain.from_iterable(repeat(part, n) for part, n in PARTS.items())
+        for k, part in enumerate(parts, start=1):
+            made = GeneratedInstance("model_rb", (cliques, size, k), part)
+            table["model_rb", f"rb{cliques}-{size}-s{k}"] = made
     return table
 
 
@@ -83,5 +90,5 @@ def generated_refs() -> tuple[InstanceRef, ...]:
                 "source": shipped_table(__package__)["model_rb"]["source"],
             }
         reference = reference_of("references.json", name, entry)
-        refs.append(InstanceRef("mis", group, name, None, reference))
+        refs.append(InstanceRef("mis", group, name, None, reference, made.part))
     return tuple(sorted(refs, key=lambda ref: ref.key))

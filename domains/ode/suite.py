@@ -11,17 +11,16 @@ from collections.abc import Mapping
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.contract import InstanceRef, Part
 from dga2d.domains.ode.systems import SYSTEMS
 
 TABLE = Path(__file__).with_name("references.json")
 VALIDATION, TEST = 8, 4
 """Instances of each system besides the one that algorithms are designed on."""
-Part = Literal["train", "validation", "test"]
 
 
 def names() -> Mapping[str, Part]:

@@ -18,6 +18,7 @@ from dga2d.domains.core.contract import (
     Instance,
     InstanceRef,
     Operator,
+    Part,
     PipelineStep,
     Reference,
     State,
@@ -272,7 +273,7 @@ class OwnDomain:
 
 def _named_values(
     given: Given | Split,
-) -> Iterator[tuple[Literal["train", "validation", "test"] | None, str, Any]]:
+) -> Iterator[tuple[Part | None, str, Any]]:
     """Yield part, name and value of every instance."""
     if isinstance(given, Split):
         yield from (("train", *pair) for pair in _pairs(given.train, "train"))

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import InstanceRef, Reference
+from dga2d.domains.core.contract import InstanceRef, Part, Reference
 from dga2d.domains.core.published import shipped_refs
 from dga2d.domains.rcpsp.project import Project
 from dga2d.domains.shared.lehmer import LehmerGenerator
@@ -49,6 +49,7 @@ class Design(NamedTuple):
     strength: float
     """RS: 0 scarce, 1 plentiful."""
     seed: int
+    part: Part | None = None
 
     def project(self) -> Project:
         """Return the instance; the same on every machine."""

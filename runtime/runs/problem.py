@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from dga2d.agents.spreading import spread
-from dga2d.domains.core.contract import Domain, Instance, InstanceRef, own_score_of, settings_of
+from dga2d.domains.core.contract import Domain, Instance, InstanceRef, Part, own_score_of, settings_of
 from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.paper_suite import paper_refs
 from dga2d.domains.core.registry import domain_names, get_domain
@@ -91,6 +91,29 @@ class Problem:
         if not tested:
             raise UsageError(f"{domain_name}: the run itself uses all held-out instances of {test_group}")
         return cls(domain, (*kept, *_in_part(tested.values(), "test")))
+
+    def recorded(self, manifest: SplitManifest) -> Problem:
+        """Return the problem with the splits of a log: those of `manifest`, whatever was added since.
+
+        Raises
+        ------
+        UsageError
+            Instances of the log are not there any more.
+        """
+        if self.splits.digest() == manifest.digest:
+            return self
+        parts = {name: [entry.key for entry in getattr(manifest, name)] for name in Splits._fields}
+        missing = [key for keys in parts.values() for key in keys if key not in self._refs]
+        if missing:
+            several = f"{missing[0]!r} and {len(missing) - 1} more" if missing[1:] else repr(missing[0])
+            raise UsageError(f"{self.domain.name} has no instance {several}")
+        train, validation, test = ([self._refs[key] for key in keys] for keys in parts.values())
+        used = {key for keys in parts.values() for key in keys}
+        return Problem(
+            self.domain,
+            (*_in_part(train, "train"), *_in_part(validation, "validation"), *_in_part(test, "test")),
+            [ref for key, ref in self._refs.items() if key not in used],
+        )
 
     def instance(self, key: str) -> Instance:
         """Return the instance called `key`.
@@ -191,7 +214,7 @@ def _found_refs(domain: Domain, data_dir: Path | None, suite: str) -> Sequence[I
     return [ref for ref in refs if ref.reference is not None] or refs
 
 
-def _in_part(refs: Iterable[InstanceRef], part: Literal["train", "validation", "test"]) -> list[InstanceRef]:
+def _in_part(refs: Iterable[InstanceRef], part: Part) -> list[InstanceRef]:
     """Return `refs` as instances that say themselves to which part they belong."""
     return [replace(ref, part=part) for ref in refs]
 

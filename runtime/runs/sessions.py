@@ -15,7 +15,7 @@ from dga2d.events.payloads import LibraryOperator, TestStarted
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
-from dga2d.runtime.errors import CodeChangedError, RunStateError
+from dga2d.runtime.errors import CodeChangedError, RunStateError, UsageError
 from dga2d.runtime.evaluator import OutsideEvaluator, check_evaluator
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.config import call_quotas, make_settings
@@ -199,7 +199,7 @@ def test_started(run_id: RunId, state: RunState, hand_tuned: Sequence[LibraryOpe
 
 
 def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
-    """Open the instances a run began with.
+    """Open the instances a run began with; others that were added since are in none of its splits.
 
     Raises
     ------
@@ -210,12 +210,13 @@ def reopen_problem(state: RunState, data_dir: Path | None) -> Problem:
     folder = data_dir or (Path(recorded) if recorded is not None else None)
     settings = state.settings
     problem = Problem.open(state.header.domain, folder, settings.group, settings.suite, settings.test_group)
-    if problem.splits.digest() != state.header.splits.digest:
+    try:
+        return problem.recorded(state.header.splits)
+    except UsageError as error:
         raise RunStateError(
             f"the {state.header.domain} instances {'in ' + str(folder) if folder else 'generated here'} are "
-            "not those the run began with; name their folder with --data"
-        )
-    return problem
+            f"not those the run began with ({error}); name their folder with --data"
+        ) from error
 
 
 UNCHANGEABLE = (

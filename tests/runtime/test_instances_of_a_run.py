@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from dga2d.events.payloads import SplitManifest
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.runs.own_processes import ProcessMeter
 from dga2d.runtime.runs.problem import Problem, is_of_group
@@ -26,7 +27,7 @@ def test_a_test_on_other_groups_keeps_training_and_validation() -> None:
 
 def test_what_a_run_trains_on_is_never_held_out() -> None:
     with pytest.raises(UsageError, match="the run itself uses all held-out instances"):
-        Problem.open("fjsp", None, f"{E},{R}", test_group=f"{E}/*5-?")
+        Problem.open("fjsp", None, f"{E},{R}", test_group=f"{E}/*-3")
     part = Problem.open("fjsp", None, E, test_group=f"{E}/*-1,{R}").splits
     assert not {ref.key for ref in part.test} & {ref.key for ref in (*part.train, *part.validation)}
 
@@ -42,6 +43,27 @@ def test_a_part_of_a_group_is_named_by_a_pattern() -> None:
         Problem.open("fjsp", None, E, test_group="hurink/e*")
     with pytest.raises(UsageError, match="has no group 'hurink'"):
         Problem.open("fjsp", None, E, test_group="hurink")
+
+
+def manifest_of(problem: Problem) -> SplitManifest:
+    """As a log has it."""
+    return problem.manifest({})
+
+
+def test_a_log_keeps_its_splits_where_instances_were_added_since() -> None:
+    now = Problem.open("fjsp", None)
+    refs = [ref for part in now.splits for ref in part]
+    before = Problem(now.domain, [ref for ref in refs if ref.part is None])
+    again = now.recorded(manifest_of(before))
+    assert [[ref.key for ref in part] for part in again.splits] == [
+        [ref.key for ref in part] for part in before.splits
+    ]
+    keys = [ref.key for part in before.splits for ref in part]
+    assert [again.index(key) for key in keys] == [before.index(key) for key in keys]
+    assert {ref.key for ref in again.others} == {ref.key for ref in (*refs, *now.others)} - set(keys)
+    assert now.recorded(manifest_of(now)) is now
+    with pytest.raises(UsageError, match=r"no instance 'brandimarte-random/mk01-3' and 49 more"):
+        before.recorded(manifest_of(now))
 
 
 def test_the_processor_time_of_processes_counts() -> None:

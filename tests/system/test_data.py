@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+
+import pytest
+from tests.system.conftest import SMALL, Command, Program
+
+from dga2d.events import instance_and_copy
 
 CITIES = (
     "TYPE : TSP\nDIMENSION : 3\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n1 0 0\n2 0 9\n3 9 0\nEOF\n"
@@ -49,3 +55,35 @@ def test_data_check_refuses_an_unknown_domain(command: Any) -> None:
     outcome = command("data", "check", "knitting")
     assert outcome.code == 2
     assert "knitting" in outcome.error
+
+
+def write_cities(group: Path, numbers: range) -> None:
+    """Write files of twelve cities each."""
+    group.mkdir(parents=True, exist_ok=True)
+    for number in numbers:
+        cities = "".join(f"{k + 1} {k * 37 % (50 + number)} {k * 53 % (60 + number)}\n" for k in range(12))
+        head = "TYPE : TSP\nDIMENSION : 12\nEDGE_WEIGHT_TYPE : EUC_2D\nNODE_COORD_SECTION\n"
+        (group / f"i{number:02}.tsp").write_text(f"{head}{cities}EOF\n", encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_run_keeps_its_instances_where_files_are_added(program: Program, command: Command) -> None:
+    group = program.folder / "data" / "tsp" / "own"
+    write_cities(group, range(10))
+    (group.parent / "bks.json").write_text("{}", encoding="utf-8")
+    arguments = ("evolve", "tsp", "--data", "data", "--run-id", "growing", *SMALL)
+    assert command(*arguments, program=program).code == 0
+    begun = program.rows("growing")[0].fields["splits"]
+    write_cities(group, range(10, 25))
+    assert command("resume", "growing", "--generations", "4", "--quiet", program=program).code == 0
+    tested = command("test", "growing", "--json", "--quiet", program=program)
+    assert tested.code == 0, tested.err
+    evaluated = [row.fields for row in program.rows("growing") if row.type == "EvaluationRecorded"]
+    used = {instance_and_copy(fields["instance"])[0] for fields in evaluated}
+    assert used <= {entry["key"] for part in ("train", "validation", "test") for entry in begun[part]}
+    assert len(used) > 1
+    assert command("replay", "growing", "--verify", program=program).code == 0
+    (group / f"{next(iter(used)).split('/')[1]}.tsp").unlink()
+    refused = command("resume", "growing", "--generations", "5", program=program)
+    assert refused.code == 2
+    assert next(iter(used)) in refused.error

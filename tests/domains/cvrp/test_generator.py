@@ -11,6 +11,7 @@ import pytest
 
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.cvrp import DOMAIN
 from dga2d.domains.cvrp.generator import DemandPattern, Recipe, generate
 from dga2d.domains.cvrp.suite import generated_instances
@@ -82,7 +83,7 @@ def test_the_capacity_lets_about_r_customers_into_a_route() -> None:
 
 def test_the_suite_covers_positions_demands_and_sizes() -> None:
     recipes = [instance.recipe for instance in generated_instances()]
-    assert len(recipes) == len(set(recipes)) == 30
+    assert len(recipes) == len(set(recipes)) == 90
     assert {recipe.depot for recipe in recipes} == {"centre", "eccentric", "random"}
     assert {recipe.customers for recipe in recipes} == {"clustered", "half", "random"}
     assert len({recipe.demands for recipe in recipes}) == 7
@@ -97,6 +98,7 @@ def test_reference_table_names_the_same_recipes() -> None:
 
 def test_generated_instances_load_the_same_twice_and_differ() -> None:
     refs = DOMAIN.generated()
+    assert [len(part) for part in split(refs)] == [18, 36, 36]
     first, again = (
         [DOMAIN.load(ref).data["routing"].coords.tobytes() for ref in refs[::6]] for _ in range(2)
     )

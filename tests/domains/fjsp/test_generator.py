@@ -5,7 +5,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from dga2d.domains.core.contract import InstanceRef
+from dga2d.domains.core.contract import InstanceRef, Part
 from dga2d.domains.core.errors import InstanceFormatError
 from dga2d.domains.core.splits import split
 from dga2d.domains.fjsp import DOMAIN
@@ -46,16 +46,24 @@ def test_an_unknown_kind_is_refused() -> None:
         hurink("xdata", 2, 5, 1)
 
 
-def test_the_generated_instances_keep_their_digest() -> None:
+DIGESTS = {
+    None: "08f47558640d2b4948d6c38fae6ffc967c9398843ecf4e5b818996b7c34b393e",
+    "validation": "751f93e9277b1a989f6c8beeb92521309a1cce7761ed5629ae5dfb8e1513d4ad",
+    "test": "c59c2d015e191edf2fa7dd9ff37193390f40a4e8161eff008726ae5dd7ca308f",
+}
+
+
+@pytest.mark.parametrize("part", DIGESTS)
+def test_the_generated_instances_keep_their_digest(part: Part | None) -> None:
     digest = hashlib.sha256()
-    refs = [ref for ref in DOMAIN.generated() if not ref.only_named]
+    refs = [ref for ref in DOMAIN.generated() if not ref.only_named and ref.part == part]
     for ref in refs:
         shop = DOMAIN.load(ref).data["shop"]
         digest.update(f"{ref.key} {shop.machines.shape}".encode())
         for array in (shop.op_counts, shop.machines, shop.times):
             digest.update(array.astype("<i4").tobytes())
-    assert len(refs) == 50
-    assert digest.hexdigest() == "08f47558640d2b4948d6c38fae6ffc967c9398843ecf4e5b818996b7c34b393e"
+    assert len(refs) == (50 if part is None else 25)
+    assert digest.hexdigest() == DIGESTS[part]
 
 
 def test_the_large_instances_keep_their_digest_and_count_only_where_they_are_named() -> None:

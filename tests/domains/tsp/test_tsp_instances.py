@@ -10,6 +10,7 @@ import pytest
 
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.tsp import DOMAIN
 from dga2d.domains.tsp.generator import SubtractiveGenerator, clustered_cities, uniform_cities
 from dga2d.domains.tsp.suite import find_generated, generated_instances
@@ -72,7 +73,7 @@ def test_generated_instances_have_references_and_stable_names() -> None:
     refs = DOMAIN.generated()
     assert [ref.key for ref in refs] == sorted(ref.key for ref in refs)
     assert {ref.group for ref in refs} == {"clustered", "uniform"}
-    assert len(refs) == 50
+    assert [len(part) for part in split(refs)] == [30, 38, 38]
     for ref in refs:
         assert ref.path is None
         assert ref.reference is not None
