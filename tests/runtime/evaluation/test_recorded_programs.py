@@ -61,7 +61,9 @@ class Validation:
     """The last validation of a run, repeated: the safe baseline and `PROGRAMS`."""
 
     def __init__(self, domain: str, budget: Budget) -> None:
-        self.problem, self.budget = Problem.open(domain, None), budget
+        now = Problem.open(domain, None)
+        then = [ref for part in now.splits for ref in part if ref.part is None]  # others were added later
+        self.problem, self.budget = Problem(now.domain, then), budget
         calibration: Literal["off", "measured"] = "off" if budget == "counted" else "measured"
         self.settings = RunSettings(
             library="basic", work=WORK[domain], calibration=calibration, evaluators=2, time_limit=60.0
