@@ -65,7 +65,7 @@ def model_rb(cliques: int, size: int, rng: random.Random) -> HiddenSetGraph:
 def pack(graphs: Iterable[NDArray[np.uint8]], shapes: Sequence[tuple[int, int]]) -> bytes:
     """Return `graphs` in the format of the shipped files: of each pair of cliques a bit per pair of vertices.
 
-    `shapes` holds number and size of the cliques of each graph.
+    `shapes` holds number and size of the cliques of each graph. All is compressed by xz.
     """
     parts = []
     for adjacency, (cliques, size) in zip(graphs, shapes, strict=True):
