@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dga2d.domains.drawing import (
@@ -105,6 +105,7 @@ def test_a_tour_of_twenty_thousand_places_stays_small() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.text(max_size=30))
+@example("00000\t00000000000000000000")  # so long a title has two lines
 def test_hostile_names_are_only_text(more: str) -> None:
     name = HOSTILE + more
     points = np.array([[0.0, 1.0], [2.0, 3.0]])
@@ -120,7 +121,8 @@ def test_hostile_names_are_only_text(more: str) -> None:
     solids = boxes_panel(np.zeros((1, 3)), np.ones((1, 3)), (1, 1, 1), [0], [name], name)
     text = svg_file(Drawing(name, ((panel, solids),), (name,)))
     root = ElementTree.fromstring(text)
-    allowed = {"svg", "desc", "style", "defs", "pattern", "rect", "path", "title", "text", "g", "circle"}
+    shapes_of_svg = {"defs", "pattern", "rect", "path", "g", "circle"}
+    allowed = {"svg", "desc", "style", "title", "text", "tspan"} | shapes_of_svg
     assert {element.tag.removeprefix(SVG) for element in root.iter()} <= allowed
     for element in root.iter():
         assert not {key for key in element.attrib if key.startswith("on") or key in ("style", "href")}
