@@ -150,9 +150,21 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
 
 
 def _returning(material: RaceMaterial) -> Iterator[NewContender]:
-    """Yield what was ahead in the last race: its finalist, and what the runners-up change, put into whichever
-    is ahead of them."""
+    """Yield new code that is ahead of the incumbent so far, the best first; then what was ahead in the last
+    race: its finalist, and what the runners-up change, put into whichever is ahead of them."""
     state = material.state
+    rules = state.settings
+    may_race = (
+        old
+        for old in state.promising
+        if program_key(old.steps) not in state.raced and material.is_walk(_operators(old.steps))
+    )
+    ranked = sorted(may_race, key=lambda old: -old.gain.shrunken(rules.race_shrinkage))
+    for old in ranked[: rules.race_memory]:
+        told = (
+            f"ahead on {old.gain.pairs} pairs so far" if old.gain.pairs else "was ahead of another incumbent"
+        )
+        yield NewContender("code", told, old.steps)
     if state.finalist:
         yield NewContender("finalist", "ahead in the last race, not clearly", state.finalist)
     leader = state.finalist or material.incumbent

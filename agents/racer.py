@@ -34,7 +34,7 @@ from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.generation_state import RaceState
+from dga2d.replay.state.generation_state import MeanGain, RaceState
 from dga2d.replay.state.graph import END, START
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState
@@ -222,20 +222,26 @@ def _standings(state: RunState, race: RaceState) -> tuple[p.Standing, ...]:
     is_selecting, is_last = race.round < race.selecting, race.round == len(race.rounds) - 1
     trials = race.trials[race.used]
     own, known = _gaps(state, race, 0, trials), evidence(state) if is_selecting else {}
+    remembered = {old.steps: old.gain for old in state.promising} if is_selecting else {}
+    rules = state.settings
     found: list[p.Standing] = []
     for contender in race.left:
         gaps = _gaps(state, race, contender, trials)
         worst = -state.settings.failure_reward
         pairs = zip(own, gaps, strict=True)
         gains = [(worst if b is None else b) - (worst if a is None else a) for b, a in pairs]
-        gains += known.get(race.contenders[contender].pipeline, ())
-        gain, p_value = math.fsum(gains) / len(gains), None
-        is_tied = is_selecting and state.settings.race_ties and not any(gains)
+        program = race.contenders[contender].pipeline
+        gains += known.get(program, ())
+        mean, p_value = MeanGain(math.fsum(gains) / len(gains), len(gains)), None
+        if program in remembered:
+            mean = mean.pooled(remembered[program])
+        gain = mean.gain
+        is_tied = is_selecting and rules.race_ties and not any(gains) and gain == 0.0
         is_behind = gain <= 0.0 and not is_tied
         verdict: p.RaceVerdict = "failed" if None in gaps else "behind" if is_behind else "stays"
         if not is_selecting and verdict == "stays":
             p_value = compare_gains(gains).p_value
-            verdict = "uncertain" if is_last and p_value > state.settings.race_error else "stays"
+            verdict = "uncertain" if is_last and p_value > rules.race_error else "stays"
         found.append(
             p.Standing(
                 contender=contender,
@@ -244,14 +250,22 @@ def _standings(state: RunState, race: RaceState) -> tuple[p.Standing, ...]:
                 lost=sum(g < 0.0 for g in gains),
                 p=p_value,
                 verdict=verdict,
+                pairs=mean.pairs if rules.race_memory or rules.race_shrinkage else None,
             )
         )
     if is_selecting:
-        ahead = sorted((-(s.gain or 0.0), s.contender) for s in found if s.verdict == "stays")
-        outranked = {j for _, j in ahead[stay_of(len(found), state.settings.race_growth) :]}
+        ahead = sorted((-_rank(s, rules), s.contender) for s in found if s.verdict == "stays")
+        outranked = {j for _, j in ahead[stay_of(len(found), rules.race_growth) :]}
         left = {"verdict": "outranked"}
         found = [s.model_copy(update=left) if s.contender in outranked else s for s in found]
     return tuple(found)
+
+
+def _rank(standing: p.Standing, rules: RunSettings) -> float:
+    """Return the mean gain by which contenders are ranked."""
+    if standing.gain is None or standing.pairs is None:
+        return standing.gain or 0.0
+    return MeanGain(standing.gain, standing.pairs).shrunken(rules.race_shrinkage)
 
 
 def _gaps(

@@ -72,6 +72,8 @@ RULES: Mapping[str, Mapping[str, Any]] = {
     "champion_share 0.8, beam_width 1": {"champion_share": 0.8, "beam_width": 1},
     "all of these": {"race_error": 0.5, "race_returns": 2, "champion_share": 0.8, "beam_width": 1},
     "default without race_evidence": {**DEFAULT, "race_evidence": False},
+    "default without race_memory": {**DEFAULT, "race_memory": 0},
+    "default without race_shrinkage": {**DEFAULT, "race_shrinkage": 0.0},
     "default without gate_patience": {**DEFAULT, "gate_patience": 0.0},
     "default by survival": {**DEFAULT, "race_credit": "stays"},
     "default by holm": {**DEFAULT, "checkpoint_test": "holm", "champion_share": 0.8},

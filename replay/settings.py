@@ -273,6 +273,14 @@ class RunSettings(BaseModel):
     race_evidence: bool = False
     """Whether what the gate measured of new code inside the incumbent counts in the selecting rounds, beside
     their own instances. The final decides on its own instances alone."""
+    race_memory: int = Field(0, ge=0)
+    """Programs with new code, at most, that meet the incumbent again in the next race since they are ahead in
+    the mean of all pairs so far: those of races, and under `race_evidence` those of the gate. All of them
+    count in the rounds that select, beside the new ones. What such a program changes is put into another
+    incumbent, and begins without pairs where both change the same position."""
+    race_shrinkage: float = Field(0.0, ge=0.0, le=1000.0)
+    """Pairs without gain that are added to every contender's where a round ranks them by their means, so that
+    luck on three pairs does not outrank a smaller gain on twenty."""
     solved_share: float = Field(1.0, ge=0.0, le=1.0)
     """Part of the training instances known to be solved that races and gates still use: those on which the
     incumbent came to the best known objective when it was last compared there. Nothing can gain on them."""

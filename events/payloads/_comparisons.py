@@ -131,6 +131,8 @@ class Standing(Model):
     """How a contender compares with the incumbent in a round: gains are gaps of the incumbent less its
     own, pair by pair. In rounds that select those of the gate count, too, where `race_evidence` says so."""
 
+    left_out: ClassVar[frozenset[str]] = frozenset({"pairs"})
+
     contender: int
     """Its number, from 1."""
     gain: float | None
@@ -145,6 +147,9 @@ class Standing(Model):
     verdict: RaceVerdict
     """Why it leaves: it failed on an instance, had no positive mean gain, others gained more, or, in the last
     round, the test did not refuse that it is no better."""
+    pairs: int | None = None
+    """Of which `gain` is the mean, those of earlier races among them; ``None`` in logs from before
+    `race_memory` and `race_shrinkage`, and without either."""
 
 
 class RaceRoundScored(Payload, owner="racer", operation="race-round/{generation}/{round}"):

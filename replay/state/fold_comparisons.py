@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dga2d.events import InstanceKey, RecordedEvent, instance_and_copy
 from dga2d.events import payloads as p
-from dga2d.replay.state.generation_state import RaceState, ValidationState, closed_round
+from dga2d.replay.state.generation_state import MeanGain, RaceState, ValidationState, closed_round
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, open_generation, replace, require
 from dga2d.replay.state.run_state import (
     Champion,
     MoveRecord,
+    Promising,
     RunState,
     ScoredProgram,
     TriedConstant,
@@ -79,10 +80,16 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
     left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
     later = payload.standings if race.round else ()
     outranked = [s for s in later if s.verdict == "outranked" and s.gain]
+    found = race.found
+    if race.round < race.selecting:
+        for s in payload.standings:
+            if s.gain is not None and s.pairs:
+                found = found.set(s.contender, MeanGain(s.gain, s.pairs))
     race = replace(
         race,
         outranked=tuple(s.contender for s in sorted(outranked, key=lambda s: (-(s.gain or 0.0), s.contender)))
         + race.outranked,
+        found=found,
         round=max(race.round + 1, race.selecting if len(left) == 1 else 0),
         round_seq=event.seq,
         left=left,
@@ -128,7 +135,10 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         champion = state.champion or Champion(0, selected.move, payload.pipeline)
     ahead = next((s.contender for s in race.standings if s.verdict == "uncertain"), None)
     runners_up = race.outranked[: state.settings.race_returns]
-    lost = [c for j, c in enumerate(race.contenders) if j not in (ahead, payload.contender, *runners_up)]
+    promising = _promising(state, race, payload) if state.settings.race_memory else ()
+    going_on = {ahead, payload.contender, *runners_up}
+    to_meet = {old.steps for old in promising}
+    lost = [c for j, c in enumerate(race.contenders) if j not in going_on and c.pipeline not in to_meet]
     generation = open_generation(state, event, payload.generation)
     race = replace(race, selected_seq=event.seq, winner=payload.contender)
     return replace(
@@ -137,10 +147,47 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         finalist=() if ahead is None or payload.contender else race.contenders[ahead].pipeline,
         runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
         outrun=race.contenders[0].pipeline,
+        promising=promising,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
         solved=_solved_instances(state, race),
         generation=replace(generation, race=race),
     )
+
+
+def _promising(state: RunState, race: RaceState, payload: p.IncumbentSelected) -> tuple[Promising, ...]:
+    """Return the programs with new code that are ahead of the incumbent, as they are to be met again.
+
+    What they change of one that has lost its place is put into the winner.
+    """
+    before = race.contenders[0].pipeline
+    raced = {contender.pipeline for contender in race.contenders}
+    known = {old.steps for old in state.promising}
+    found = [old for old in state.promising if old.steps not in raced]
+    for number, contender in enumerate(race.contenders):
+        is_new_code = contender.move == "code" or contender.pipeline in known
+        if number != payload.contender and is_new_code:
+            gain = race.gain_of(number)
+            if gain is not None and gain.gain > 0.0:
+                found.append(Promising(contender.pipeline, gain))
+    if before == payload.pipeline:
+        return tuple(found)
+    moved = dict[tuple[p.Step, ...], Promising]()
+    for old in found:
+        new = _beside(old, before, payload.pipeline)
+        if new is not None and new.steps != payload.pipeline:
+            moved.setdefault(new.steps, new)
+    return tuple(moved.values())
+
+
+def _beside(promising: Promising, before: tuple[p.Step, ...], after: tuple[p.Step, ...]) -> Promising | None:
+    """Return a program that was ahead of the incumbent `before` as a change of the one `after`, without pairs
+    where both change the same position; ``None`` where their lengths differ."""
+    if not len(promising.steps) == len(before) == len(after):
+        return None
+    positions = list(zip(promising.steps, before, after, strict=True))
+    steps = tuple(new if new != old else now for new, old, now in positions)
+    is_apart = all(new == old or old == now for new, old, now in positions)
+    return Promising(steps, promising.gain if is_apart else MeanGain(0.0, 0))
 
 
 def _solved_instances(state: RunState, race: RaceState) -> frozenset[InstanceKey]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from immutables import Map
 
@@ -115,6 +116,22 @@ class ValidationState:
     scored_seq: int = 0
 
 
+class MeanGain(NamedTuple):
+    """How far a program is ahead of the incumbent: a fraction, and the pairs of which that is the mean."""
+
+    gain: float
+    pairs: int
+
+    def shrunken(self, pairs: float) -> float:
+        """Return the mean with so many more pairs that show no gain; 0 without any."""
+        return self.gain * self.pairs / (self.pairs + pairs) if self.pairs else 0.0
+
+    def pooled(self, other: MeanGain) -> MeanGain:
+        """Return the mean of the pairs of both."""
+        pairs = self.pairs + other.pairs
+        return MeanGain((self.gain * self.pairs + other.gain * other.pairs) / pairs, pairs)
+
+
 @dataclass(frozen=True)
 class RaceState:
     """Progress of the race of a generation."""
@@ -136,6 +153,8 @@ class RaceState:
     """Of the last round that was scored."""
     outranked: tuple[int, ...] = ()
     """Contenders that left in a later round than the first and were ahead of the incumbent, best first."""
+    found: Map[int, MeanGain] = Map()
+    """What the rounds that select came to, by contender; the last that each was in."""
     outcomes: Outcomes = NO_OUTCOMES
     """By trial: see `candidate`."""
     outcomes_seq: int = 0
@@ -169,6 +188,17 @@ class RaceState:
         """The trials by which the present round is scored: the finalist's took no part in its selection."""
         is_selecting = self.round < self.selecting or not self.selecting
         return slice(0 if is_selecting else self.rounds[self.selecting - 1], self.rounds[self.round])
+
+    def gain_of(self, contender: int) -> MeanGain | None:
+        """Return how far a contender was ahead in all rounds together; ``None`` where no pairs are known."""
+        found = self.found.get(contender)
+        if self.round <= self.selecting:  # no round of the finalist's has been scored
+            return found
+        for standing in self.standings:
+            if standing.contender == contender and standing.gain is not None and standing.pairs:
+                final = MeanGain(standing.gain, standing.pairs)
+                return final if found is None else found.pooled(final)
+        return found
 
     def awaited(self) -> Iterator[EvaluationKey]:
         """Yield what must be evaluated before the present round can be scored."""

@@ -21,7 +21,7 @@ from dga2d.events import (
 from dga2d.events import payloads as p
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.credit import CreditTable
-from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, ValidatedRound
+from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, MeanGain, ValidatedRound
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
 from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcomes
@@ -134,6 +134,14 @@ class TriedConstant(NamedTuple):
     name: str
     value: float
     stayed: bool
+
+
+class Promising(NamedTuple):
+    """A program with new code that is ahead of the incumbent, without having taken its place."""
+
+    steps: tuple[p.Step, ...]
+    gain: MeanGain
+    """Over all pairs since it was proposed, or since the incumbent was changed where it differs."""
 
 
 @dataclass(frozen=True)
@@ -290,6 +298,8 @@ class RunState:
     behind its finalist; best first."""
     outrun: tuple[p.Step, ...] = ()
     """The incumbent of that race: what its contenders were changes of."""
+    promising: tuple[Promising, ...] = ()
+    """What races are to meet again (`race_memory`)."""
     raced: frozenset[str] = frozenset()
     """Programs that lost a race, by `program_key`."""
     solved: frozenset[InstanceKey] = frozenset()

@@ -97,6 +97,8 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_credit": "ahead",
         "race_ties": True,
         "race_evidence": True,
+        "race_memory": 4,
+        "race_shrinkage": 8.0,
         "share_effort": 0.05,
         "policy_focus": 0.6,
         "checkpoint_rule": "pooled",
