@@ -80,16 +80,11 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
     left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
     later = payload.standings if race.round else ()
     outranked = [s for s in later if s.verdict == "outranked" and s.gain]
-    found = race.found
-    if race.round < race.selecting:
-        for s in payload.standings:
-            if s.gain is not None and s.pairs:
-                found = found.set(s.contender, MeanGain(s.gain, s.pairs))
     race = replace(
         race,
         outranked=tuple(s.contender for s in sorted(outranked, key=lambda s: (-(s.gain or 0.0), s.contender)))
         + race.outranked,
-        found=found,
+        found=race.found_with(payload.standings),
         round=max(race.round + 1, race.selecting if len(left) == 1 else 0),
         round_seq=event.seq,
         left=left,

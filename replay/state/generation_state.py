@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -189,8 +189,20 @@ class RaceState:
         is_selecting = self.round < self.selecting or not self.selecting
         return slice(0 if is_selecting else self.rounds[self.selecting - 1], self.rounds[self.round])
 
+    def found_with(self, standings: Sequence[p.Standing]) -> Map[int, MeanGain]:
+        """Return what the rounds that select have come to once the present one has these standings; what
+        failed is forgotten."""
+        found = self.found
+        for standing in standings:
+            if standing.gain is None:
+                found = found.delete(standing.contender) if standing.contender in found else found
+            elif standing.pairs and self.round < self.selecting:
+                found = found.set(standing.contender, MeanGain(standing.gain, standing.pairs))
+        return found
+
     def gain_of(self, contender: int) -> MeanGain | None:
-        """Return how far a contender was ahead in all rounds together; ``None`` where no pairs are known."""
+        """Return how far a contender was ahead in all rounds together; ``None`` where that is not known, and
+        where it failed."""
         found = self.found.get(contender)
         if self.round <= self.selecting:  # no round of the finalist's has been scored
             return found

@@ -30,6 +30,7 @@ from dga2d.events.payloads import (
     PipelinesDecoded,
     RaceRoundScored,
     RaceStarted,
+    Standing,
 )
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.settings import MOVES
@@ -640,3 +641,27 @@ def test_pairs_are_no_part_of_logs_without_these_rules(raced: tuple[RunState, Me
     for state, event in before(raced[1], RaceRoundScored):
         assert not state.promising
         assert b"pairs" not in canonical_bytes(event.payload)
+
+
+def standing(contender: int, gain: float | None, pairs: int) -> Standing:
+    verdict = "failed" if gain is None else "stays"
+    return Standing(contender=contender, gain=gain, won=0, lost=0, p=None, verdict=verdict, pairs=pairs)
+
+
+def test_gains_of_all_rounds_are_pooled_and_those_of_what_failed_forgotten() -> None:
+    """Two rounds that select, the second over the pairs of the first, too, and one of the finalist's."""
+    race = RaceState(1, (), (), (3, 12, 20), 2, (1, 2, 3))
+    first = [standing(1, 0.4, 3), standing(2, 0.2, 3), standing(3, 0.1, 3)]
+    race = replace(race, found=race.found_with(first), standings=tuple(first), round=1)
+    assert race.gain_of(3) == (0.1, 3)
+    second = [standing(1, 0.3, 12), standing(2, None, 12)]
+    race = replace(race, found=race.found_with(second), standings=tuple(second), round=2)
+    assert race.gain_of(1) == (0.3, 12)
+    assert race.gain_of(2) is None
+    assert race.gain_of(3) == (0.1, 3)
+    final = [standing(1, -0.15, 8)]
+    ended = replace(race, found=race.found_with(final), standings=tuple(final), round=3)
+    assert ended.gain_of(1) == pytest.approx((0.12, 20))
+    failed = [standing(1, None, 8)]
+    ended = replace(race, found=race.found_with(failed), standings=tuple(failed), round=3)
+    assert ended.gain_of(1) is None
