@@ -148,8 +148,8 @@ class Standing(Model):
     """Why it leaves: it failed on an instance, had no positive mean gain, others gained more, or, in the last
     round, the test did not refuse that it is no better."""
     pairs: int | None = None
-    """Of which `gain` is the mean, those of earlier races among them; ``None`` in logs from before
-    `race_memory` and `race_shrinkage`, and without either."""
+    """Pairs of which `gain` is the mean, also those of earlier races; ``None``, and absent from the log,
+    without `race_memory` and `race_shrinkage`."""
 
 
 class RaceRoundScored(Payload, owner="racer", operation="race-round/{generation}/{round}"):

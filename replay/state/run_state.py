@@ -141,7 +141,7 @@ class Promising(NamedTuple):
 
     steps: tuple[p.Step, ...]
     gain: MeanGain
-    """Over all pairs since it was proposed, or since the incumbent was changed where it differs."""
+    """Over all pairs since it was proposed, or since another incumbent changed the same position."""
 
 
 @dataclass(frozen=True)

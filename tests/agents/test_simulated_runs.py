@@ -133,6 +133,7 @@ def test_a_run_stopped_after_any_event_reaches_the_same_end(
             for changed in (
                 {"pipelines": 2},
                 {"generations": 1},
+                {"race_contenders": 4, "race_returns": 2, "race_growth": 1.5, "champion_share": 0.8},
                 {"race_contenders": 4, "race_returns": 2, "race_growth": 1.5, "race_memory": 2},
                 {"edits_per_generation": 1},
                 {"edits_per_generation": 3},
