@@ -329,15 +329,33 @@ def _with_comments(piece: Statement) -> str:
 
 
 def _rename(text: str, names: dict[str, str]) -> str:
-    """Return the text with names replaced wherever they are not attributes."""
+    """Return the text with names replaced wherever they are not attributes, methods or fields of classes."""
     offsets = [0]
     for line in text.split("\n"):
         offsets.append(offsets[-1] + len(line) + 1)
+    methods, fields = _members(text)
     out, done, before = [], 0, ""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.NAME and token.string in names and before != ".":
+            is_member = (before == "def" and token.start[0] in methods) or token.start in fields
             start = offsets[token.start[0] - 1] + token.start[1]
-            out += [text[done:start], names[token.string]]
+            out += [text[done:start], token.string if is_member else names[token.string]]
             done = start + len(token.string)
         before = token.string
     return "".join((*out, text[done:]))
+
+
+def _members(text: str) -> tuple[set[int], set[tuple[int, int]]]:
+    """Return the lines in which methods of classes begin, and where the names of fields stand: both are read
+    as attributes, and a text may have something else of the same name at its top level."""
+    methods, fields = set[int](), set[tuple[int, int]]()
+    for node in ast.walk(ast.parse(text)):
+        for member in node.body if isinstance(node, ast.ClassDef) else ():
+            match member:
+                case ast.FunctionDef() | ast.AsyncFunctionDef():
+                    methods.add(member.lineno)
+                case ast.Assign(targets=targets):
+                    fields.update((n.lineno, n.col_offset) for n in targets if isinstance(n, ast.Name))
+                case ast.AnnAssign(target=ast.Name() as name):
+                    fields.add((name.lineno, name.col_offset))
+    return methods, fields

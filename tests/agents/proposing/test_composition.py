@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dga2d.agents.proposing.composition import Habits, Search, is_iterated, iterate, take_apart
+from dga2d.agents.proposing.composition import (
+    OWN_NAMES,
+    Habits,
+    Search,
+    is_iterated,
+    iterate,
+    merge_modules,
+    take_apart,
+)
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.variation import rewrite
 from dga2d.domains.budget import Budget
@@ -221,6 +229,29 @@ def put_together(search: Search | None) -> str | None:
     return iterate(search.improvers, search.perturbation, search.habits, search.constructor)
 
 
+def test_methods_and_fields_are_no_names() -> None:
+    """A method may be called like a function of its text: where it is called it is an attribute."""
+    numbers = """class Numbers:
+    STEP = 5
+
+    def limit(self):
+        return limit(0) + self.STEP + STEP
+
+
+def run("""
+    kick = KICK.replace("def run(", numbers).replace("limit(0), shared(1)", "Numbers().limit(), shared(1)")
+    text = iterate([STEEP], kick, Habits(2, 1))
+    assert text is not None
+    assert "    STEP = 5\n\n    def limit(self):\n        return perturb_limit(0) + self.STEP + STEP" in text
+    assert check_source(text) == ()
+    assert put_together(take_apart(text)) == text
+    module: dict[str, Any] = {}
+    exec(text, module)
+    env_data = {"rng": np.random.default_rng(1), "budget": Budget(5, "work", 1), "log": []}
+    module["run"](env_data, State(np.array([50], np.int32)), lambda state: float(state.sequence.sum()))
+    assert {*env_data["log"]} == {(37, 3)}
+
+
 @pytest.mark.parametrize("constructor", [None, BUILD])
 @pytest.mark.parametrize("second", [(), (STEEP.replace("// 2", "// 3"),)])
 def test_a_search_is_taken_apart_as_it_was_put_together(
@@ -273,6 +304,20 @@ def test_what_has_become_another_program_is_not_taken_apart(old: str, new: str) 
     assert old in text
     assert take_apart(text.replace(old, new)) is None
     assert take_apart(DESCENT) is None
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name != "jsp" else ()) for name in domain_names()]
+)
+def test_all_texts_of_a_library_can_follow_another_one(name: str) -> None:
+    operators = get_domain(name).operators()
+    texts = [text.source for operator in operators for text in operator.implementations]
+    for text in texts:
+        merged = merge_modules(
+            [(texts[0], "construct_solution"), (text, "improve_solution")], "Both.", OWN_NAMES
+        )
+        assert merged is not None
+        assert [found for found in check_source(merged) if found.rule != "signature"] == []  # it has no run
 
 
 def marks(number: int) -> tuple[pytest.MarkDecorator, ...]:
