@@ -415,7 +415,7 @@ def test_ties_go_on_to_more_instances_where_that_is_set(
     assert set(rounds[-1]) == {"behind"}  # what is not ahead in the end takes nobody's place
 
 
-@pytest.mark.parametrize("counts", [True, False])
+@pytest.mark.parametrize("counts", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_what_the_gate_measured_counts_while_contenders_are_selected(
     racing: Simulation, counts: bool
 ) -> None:

@@ -58,10 +58,12 @@ def asked(simulation: Simulation) -> Asked:
     )
 
 
+@pytest.mark.slow
 def test_the_prompts_of_a_run_are_made_again(asked: Asked) -> None:
     assert asked.simulation.made_again(asked.log) > 60
 
 
+@pytest.mark.slow
 def test_sound_code_that_another_answer_outdid_is_not_told_as_a_loss(asked: Asked) -> None:
     rows = {row for task in asked.code if task.facts is not None for row in task.facts.tried}
     outdone = [row for row in rows if "another answer of that generation did as well or better" in row]
@@ -74,6 +76,7 @@ def test_sound_code_that_another_answer_outdid_is_not_told_as_a_loss(asked: Aske
     assert all(row.endswith("did not join.") for row in lost)
 
 
+@pytest.mark.slow
 def test_an_edge_to_the_end_is_not_told_as_unused(asked: Asked) -> None:
     rows = [row for task in asked.edges if task.facts is not None for row in task.facts.edits]
     ends = re.findall(r"-> END added \((.*?)\)", "\n".join(rows))
@@ -97,6 +100,7 @@ def test_a_tie_of_whole_programs_is_told_as_one(
     assert ("came to the same objective" in tie_in_words(edition, gains)) == is_told
 
 
+@pytest.mark.slow
 def test_what_is_compiled_when_is_told(asked: Asked) -> None:
     for task in asked.code:
         assert "call each compiled function in every run" in render(task).text
@@ -113,6 +117,7 @@ def test_sizes_tell_between_which_values_the_data_lie() -> None:
     assert " of " not in problem.size_in_words(key)
 
 
+@pytest.mark.slow
 def test_of_many_sizes_some_are_told_evenly_spread(asked: Asked) -> None:
     known = fold_all(asked.log.events)
     splits = known.header.splits
