@@ -20,6 +20,7 @@ from dga2d.agents.proposing.composition import Habits, Search, is_iterated, iter
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorContract, PoolEntry
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
+from dga2d.domains.source_rules import MAX_SOURCE_BYTES
 
 DRAWS = 60
 """Variations drawn before giving up, for each member of the pool and each that asks at the same time; draws
@@ -170,7 +171,8 @@ def _revisions(base: PoolEntry, task: ImplementTask) -> list[Way]:
 
 
 def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = all_ways) -> Iterator[str]:
-    """Yield different variations of the pool's members, none of which the task would refuse as known.
+    """Yield different variations of the pool's members, none of which the task would refuse as known or too
+    long.
 
     Most draws vary the task's parent, `OTHER_BASES` of them another member, one of higher credit more often;
     there are `DRAWS` for each. Where others ask for code of the operator at the same time the texts are dealt
@@ -196,7 +198,7 @@ def variations(task: ImplementTask, rng: np.random.Generator, ways_of: Ways = al
         known.add(meaning)
         if int(meaning, 16) % task.askers != task.rank - 1:
             continue
-        if not _was_tried(text, task):
+        if len(text.encode()) <= MAX_SOURCE_BYTES and not _was_tried(text, task):
             yield text
 
 

@@ -247,7 +247,7 @@ def run("""
     assert put_together(take_apart(text)) == text
     module: dict[str, Any] = {}
     exec(text, module)
-    env_data = {"rng": np.random.default_rng(1), "budget": Budget(5, "work", 1), "log": []}
+    env_data: dict[str, Any] = {"rng": np.random.default_rng(1), "budget": Budget(5, "work", 1), "log": []}
     module["run"](env_data, State(np.array([50], np.int32)), lambda state: float(state.sequence.sum()))
     assert {*env_data["log"]} == {(37, 3)}
 

@@ -77,6 +77,16 @@ def test_what_was_measured_before_is_not_proposed_again() -> None:
     assert tuple(islice(variations(lost, np.random.default_rng(1)), 2)) == (found[1], found[3])
 
 
+def test_what_is_too_long_for_a_text_is_not_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, _ = composed("jsp")
+    found = list(islice(variations(task, np.random.default_rng(1)), 6))
+    sizes = sorted(len(text.encode()) for text in found)
+    assert sizes[-1] > sizes[2]
+    monkeypatch.setattr("dga2d.agents.proposing.variation.MAX_SOURCE_BYTES", sizes[2])
+    short = list(islice(variations(task, np.random.default_rng(1)), 3))
+    assert short[:3] == [text for text in found if len(text.encode()) <= sizes[2]][:3]
+
+
 def test_those_who_ask_at_the_same_time_are_dealt_different_texts() -> None:
     entry = PoolEntry(ImplementationId("op.000000000000"), SOURCES[min(FIRST)], 0.0)
     task = ImplementTask(CARD, OPERATOR, "add", (entry,), entry, askers=3)
