@@ -104,6 +104,12 @@ class Comparison:
         """Return what `arm` gains on `other`."""
         return gain_of(self.matrix(other, budget), self.matrix(arm, budget))
 
+    def gain_of_program(self, program: Program, seed: int, budget: Budget) -> Gain:
+        """Return what a program of a seed's course gains on that seed's start."""
+        gaps, start = self.gaps[seed], self.outcomes[self.arms[0], seed].baseline
+        before, after = (np.array([gaps[name][budget]]) for name in (start.name, program.name))
+        return gain_of(before, after)
+
     def winners(self, arm: str) -> str:
         """Return how many winners hold new code, other constants, another walk alone, or are the baseline."""
         kinds = [self._kind(self.outcomes[arm, seed]) for seed in self.seeds]

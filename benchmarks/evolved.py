@@ -76,6 +76,21 @@ def rival_table(comparisons: Sequence[Comparison]) -> Iterator[str]:
                 yield f"| {comparison.case.name} | {arm} | {cells} |"
 
 
+def course_table(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """Yield what each program that *full* worked on gains on the start, when it first stood."""
+    yield "| case | seed | evaluations | gain, points | p | in seconds | p | taken |"
+    yield "|---|--:|--:|---|--:|---|--:|---|"
+    for comparison in comparisons:
+        for seed in comparison.seeds:
+            outcome = comparison.outcomes["full", seed]
+            first = {step.program.name: step for step in reversed(outcome.course)}
+            for step in sorted(first.values(), key=lambda step: step.evaluations):
+                work, seconds = (comparison.gain_of_program(step.program, seed, b) for b in BUDGETS)
+                cells = f"{work} | {work.p:.3f} | {seconds} | {seconds.p:.3f}"
+                taken = "yes" if step.program.name == outcome.winner.name else ""
+                yield f"| {comparison.case.name} | {seed} | {step.evaluations} | {cells} | {taken} |"
+
+
 def summary(comparisons: Sequence[Comparison]) -> Iterator[str]:
     """Yield sentences over all cases with room, those whose start is more than 0.1 % behind."""
     for arm in comparisons[0].arms:
@@ -169,11 +184,14 @@ def options_of() -> argparse.Namespace:
     parser.add_argument("--evaluators", type=int, default=1, help="evaluators of a run")
     parser.add_argument("--folder", type=Path, help="keeps runs and results, and goes on with what is there")
     parser.add_argument("--search-only", action="store_true", help="leave the held-out tests to an idle hour")
+    parser.add_argument("--course", action="store_true", help="test every program that *full* worked on, too")
     parser.add_argument("--json", type=Path, help="write all figures there too")
     parser.add_argument("--smoke", action="store_true", help="2 seeds, 2 generations, hardly any time")
     options = parser.parse_args()
     if ("before" in options.arms) != (options.before is not None):
         parser.error("the arm `before` and the option --before go together")
+    if options.course and "full" not in options.arms:
+        parser.error("--course is of the arm `full`")
     if options.search_only and options.folder is None:
         parser.error("--search-only needs a --folder that keeps what it finds")
     if options.smoke:
@@ -197,7 +215,7 @@ def main() -> None:
             if options.search_only:
                 continue
             for seed in seeds:
-                comparison.test(seed, folder, options.test, "before" in options.arms)
+                comparison.test(seed, folder, options.test, options.course or "before" in options.arms)
             comparisons.append(comparison)
             print("\n".join(main_table([comparison])), file=sys.stderr, flush=True)
         if comparisons:
@@ -212,6 +230,8 @@ def report(comparisons: Sequence[Comparison], options: argparse.Namespace) -> No
         f"{', '.join(['', *options.set])}\n"
     )
     tables = [main_table, rival_table] if len(options.arms) > 1 else [main_table]
+    if options.course:
+        tables.append(course_table)
     if "before" in options.arms:
         tables.append(efficiency_table)
     for table in tables:
