@@ -3,6 +3,7 @@
     python benchmarks/evolved.py jsp tsp --library basic --seconds 0.1 --seeds 5
     python benchmarks/evolved.py jsp --family swv --data DIR --arms full walks
     python benchmarks/evolved.py tsp --arms full before --before OLD/.venv/bin/python   # sample efficiency
+    python benchmarks/evolved.py tsp --arms full --course        # and every program that it worked on
     python benchmarks/evolved.py tsp --smoke                     # a minute, to see that it works
 
 The arms: *start* is the safe baseline of the library, *walks* samples and learns without evolution,
