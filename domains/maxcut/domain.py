@@ -18,7 +18,7 @@ from dga2d.domains.core.contract import Instance, InstanceRef, Reference, State,
 from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.core.published import list_instances
-from dga2d.domains.maxcut import gset
+from dga2d.domains.maxcut import gset, suite
 from dga2d.domains.maxcut.graph import WeightedGraph
 from dga2d.domains.maxcut.rudy import random_graph
 from dga2d.domains.maxcut.verifier import sides_text, verify_sides
@@ -33,8 +33,10 @@ class MaxCut(LibraryDomain):
     ils_pipeline = ("greedy_construction", "iterated_local_search")
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return 41 graphs of the G-set; their published files hold the same edges."""
-        return gset.generated_refs()
+        """Return 41 graphs of the G-set, whose published files hold the same edges, and others of its
+        families.
+        """
+        return suite.generated_refs()
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:
         """As in the contract; what the table leaves out is looked up in the G-set by the file's name."""
@@ -44,7 +46,7 @@ class MaxCut(LibraryDomain):
         )
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:
-        graph = gset.generate(ref.name) if ref.group == gset.GROUP else None
+        graph = suite.generate(ref.group, ref.name)
         return None if graph is None else fields_of(graph)
 
     def smoke_instance(self) -> Instance:

@@ -40,7 +40,8 @@ class Recipe(NamedTuple):
         return (graph if self.sign_seed is None else graph.with_random_signs(self.sign_seed)).frozen()
 
 
-def _planar_union(n_vertices: int, density_percent: int, seed: int) -> RudyGraph:
+def planar_union(n_vertices: int, density_percent: int, seed: int) -> RudyGraph:
+    """Return the union of two planar graphs, of `seed` and of the next."""
     first, second = (planar_graph(n_vertices, density_percent, seed + i) for i in (0, 1))
     return union(first, second)
 
@@ -68,17 +69,17 @@ def recipes() -> Mapping[int, Recipe]:
         **_family(1, random_graph, *dense),
         **_family(6, random_graph, *dense, sign_seed=8001),
         **_family(11, toroidal_grid, (100, 8), (50, 16), (25, 32), sign_seed=8001),
-        **_family(14, _planar_union, *planar_800),
-        **_family(18, _planar_union, *planar_800, sign_seed=8001),
+        **_family(14, planar_union, *planar_800),
+        **_family(18, planar_union, *planar_800, sign_seed=8001),
         **_family(22, random_graph, *sparse),
         **_family(27, random_graph, *sparse, sign_seed=20001),
         32: Recipe(toroidal_grid, (100, 20), 20003),  # the seeds fall here
         33: Recipe(toroidal_grid, (80, 25), 20002),
         34: Recipe(toroidal_grid, (50, 40), 20001),
-        **_family(35, _planar_union, *planar_2000),
-        **_family(39, _planar_union, *planar_2000, sign_seed=20001),
+        **_family(35, planar_union, *planar_2000),
+        **_family(39, planar_union, *planar_2000, sign_seed=20001),
         **_family(43, random_graph, *_seeds(1000, 2, 10001, 1, 5)),
-        **_family(51, _planar_union, *_seeds(1000, 100, 10001, 2, 4)),
+        **_family(51, planar_union, *_seeds(1000, 100, 10001, 2, 4)),
     }
 
 

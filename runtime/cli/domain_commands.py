@@ -211,6 +211,16 @@ def _domain_view(problem: Any) -> dict[str, Any]:
     }
 
 
+_NAMES_SHOWN = 40
+"""Instances of a part that are named in the text; ``--json`` has all."""
+
+
+def _some_of(keys: list[str]) -> str:
+    """Return the keys on a line; of many the first ones and how many there are besides."""
+    more = len(keys) - _NAMES_SHOWN
+    return " ".join(keys[:_NAMES_SHOWN]) + (f" and {more} more (--json names all)" if more > 0 else "")
+
+
 def _print_domain(view: dict[str, Any]) -> None:
     click.echo(f"{view['title']} ({view['domain']})")
     for key in ("objective", "encoding", "decoder", "constraints"):
@@ -223,9 +233,9 @@ def _print_domain(view: dict[str, Any]) -> None:
         f"\ninstances: {sizes['train']} training, {sizes['validation']} validation, {sizes['test']} test"
     )
     for part, keys in view["instances"].items():
-        click.echo(f"  {part}: {' '.join(keys)}")
+        click.echo(f"  {part}: {_some_of(keys)}")
     if view["only_named"]:
-        click.echo(f"  where their group is named, too: {' '.join(view['only_named'])}")
+        click.echo(f"  where their group is named, too: {_some_of(view['only_named'])}")
     click.echo(f"safe baseline: {' → '.join(view['baseline'])}\n")
     columns = ("id", "tier", "category", "requires", "provides")
     print_table(

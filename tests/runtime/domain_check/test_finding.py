@@ -49,6 +49,13 @@ def test_the_path_can_stand_before_and_behind_a_subcommand(own: Path) -> None:
         assert shown.stdout.startswith("0/1 Knapsack Problem (placebag)")
 
 
+def test_of_many_instances_the_text_names_the_first_and_counts_the_others() -> None:
+    text, machine = (CliRunner().invoke(app, ["domains", "salbp1", *flags]).stdout for flags in ([], ["--json"]))
+    keys = json.loads(machine)["instances"]["train"]
+    line = next(line for line in text.splitlines() if line.startswith("  train: "))
+    assert line == f"  train: {' '.join(keys[:40])} and {len(keys) - 40} more (--json names all)"
+
+
 def test_packages_that_are_no_domains_are_passed_over(own: Path) -> None:
     (own / "tests").mkdir()
     (own / "tests" / "__init__.py").write_text("HELP = 1\n", encoding="utf-8")
