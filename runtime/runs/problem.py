@@ -139,7 +139,7 @@ class Problem:
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise UsageError(
             f"{self.domain.name} has no instance {key!r}; {hint}"
-            f"`dga2d domains {self.domain.name}` lists them, a file path works too"
+            f"`dga2d domains {self.domain.name} --json` lists them, a file path works too"
         )
 
     def smoke_instance(self) -> Instance:

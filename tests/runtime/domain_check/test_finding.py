@@ -50,9 +50,9 @@ def test_the_path_can_stand_before_and_behind_a_subcommand(own: Path) -> None:
 
 
 def test_of_many_instances_the_text_names_the_first_and_counts_the_others() -> None:
-    text, machine = (CliRunner().invoke(app, ["domains", "salbp1", *flags]).stdout for flags in ([], ["--json"]))
-    keys = json.loads(machine)["instances"]["train"]
-    line = next(line for line in text.splitlines() if line.startswith("  train: "))
+    shown, machine = (CliRunner().invoke(app, ["domains", "salbp1", *flags]) for flags in ([], ["--json"]))
+    keys = json.loads(machine.stdout)["instances"]["train"]
+    line = next(line for line in shown.stdout.splitlines() if line.startswith("  train: "))
     assert line == f"  train: {' '.join(keys[:40])} and {len(keys) - 40} more (--json names all)"
 
 
