@@ -27,8 +27,8 @@ class Family(NamedTuple):
 
     make: Callable[..., RudyGraph]
     shapes: tuple[tuple[int, ...], ...]
-    """What `make` takes but the seed: numbers of vertices and densities, or heights and widths of grids; the
-    copies take them in turn."""
+    """What `make` takes but the seed: numbers of vertices and densities, or, of grids, which take no seed,
+    heights and widths. The copies take them in turn."""
     n_vertices: int
     has_signs: bool
     """Whether weights are +1 and -1 at random; else they are 1."""
