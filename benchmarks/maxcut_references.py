@@ -2,9 +2,9 @@
 
     python benchmarks/maxcut_references.py --out domains/maxcut/references.json
 
-Times are processor time, so that a busy machine does no harm. Graphs already in the file are kept, so an
-interrupted run can be taken up again; ``--improve --seed 2`` goes through all of them once more and keeps the
-heavier cut. No value is proven optimal.
+Times are processor time, so that a busy machine does no harm. Graphs already in the file with the same seed are
+kept, so an interrupted run can be taken up again; ``--improve --seed 2`` goes through all of them once more and
+keeps the heavier cut. No value is proven optimal.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def entry_of(instance: GeneratedInstance, seconds: float, seed: int, cache: Path
     """The table's entry: the heavier of both searches' cuts."""
     cuts = {search: heaviest_cut(instance, search, seconds, seed, cache) for search in SEARCHES}
     by = max(cuts, key=lambda search: cuts[search])
-    return {"seed": instance.seed, "value": cuts[by], "by": by}
+    return {"seed": instance.seed, "value": cuts[by], "by": by, "seconds": seconds}
 
 
 def main() -> None:
@@ -59,17 +59,19 @@ def main() -> None:
     parser.add_argument("--improve", action="store_true", help="go through known graphs again")
     options = parser.parse_args()
     known = read_references(options.out)
-    provenance = {"seconds": options.seconds, "tools": " and ".join(SEARCHES)}
+    provenance = {"tools": " and ".join(SEARCHES)}
     with tempfile.TemporaryDirectory() as folder:
         for search in SEARCHES:
             heaviest_cut(further_instances()[0], search, 0.1, 0, Path(folder))  # compiles
         for instance in further_instances():
             key = f"{instance.group}/{instance.name}"
-            old = known.get(key)
-            if old is not None and old["seed"] == instance.seed and not options.improve:
+            old = known.get(key, {})
+            is_known = old.get("seed") == instance.seed
+            if is_known and not options.improve:
                 continue
             new = entry_of(instance, options.seconds, options.seed, Path(folder))
-            known[key] = new if old is None or new["value"] > old["value"] else old
+            if not is_known or new["value"] > old["value"]:
+                known[key] = new
             print(key, known[key]["value"], known[key]["by"], flush=True)
             write_references(options.out, provenance, known)
 

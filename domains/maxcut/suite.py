@@ -26,6 +26,7 @@ class Family(NamedTuple):
     """Graphs of one kind and size, as the G-set has them."""
 
     make: Callable[..., RudyGraph]
+    """Generator of the graph without its signs."""
     shapes: tuple[tuple[int, ...], ...]
     """What `make` takes but the seed: numbers of vertices and densities, or, of grids, which take no seed,
     heights and widths. The copies take them in turn."""
@@ -101,7 +102,7 @@ def generated_refs() -> tuple[InstanceRef, ...]:
 
 
 def _reference(entry: Mapping[str, Any], made_by: Mapping[str, Any]) -> Reference:
-    source = f"{entry['by']}, {made_by['seconds']:g} s; {made_by['tools']} were run, not proven"
+    source = f"{entry['by']}, {entry['seconds']:g} s; {made_by['tools']} were run, not proven"
     return Reference(float(entry["value"]), "computed", source)
 
 

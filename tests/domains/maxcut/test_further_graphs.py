@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -64,8 +66,9 @@ def test_a_graph_is_like_the_first_of_its_family_and_not_the_same(name: str, num
 
 
 def test_seeds_are_none_of_the_g_sets_and_differ_within_a_family() -> None:
-    taken = {setting[-1] for recipe in gset.recipes().values() for setting in [recipe.settings]}
-    taken |= {recipe.sign_seed for recipe in gset.recipes().values() if recipe.sign_seed is not None}
+    recipes = gset.recipes().values()
+    taken = {recipe.settings[-1] + k for recipe in recipes for k in (0, 1)}
+    taken |= {recipe.sign_seed for recipe in recipes if recipe.sign_seed is not None}
     for name in suite.FAMILIES:
         seeds = [FURTHER[f"{name}-{number}"].seed for number in range(1, 7)]
         both = {seed + k for seed in seeds for k in (0, 1)}  # a union of planar graphs takes two
@@ -82,6 +85,17 @@ def test_references_are_those_of_the_recipes_and_no_lighter_than_half_of_the_edg
         assert ref.reference is not None
         if ref.group == "rudy" and "signed" not in ref.name and "torus" not in ref.name:
             assert ref.reference.value > len(FURTHER[ref.name].graph().edges) / 2
+
+
+@pytest.mark.slow
+def test_the_graphs_keep_their_digest() -> None:
+    digest = hashlib.sha256()
+    for name, one in FURTHER.items():
+        made = one.graph()
+        digest.update(f"{name} {made.n_vertices}".encode())
+        digest.update(made.edges.astype("<i4").tobytes())
+        digest.update(made.weights.astype("<i4").tobytes())
+    assert digest.hexdigest() == "2021c72fc68740c75dfbe6106914d1222e6e4240dbd3a754eea611a7b976eb11"
 
 
 def test_a_graph_loads_the_same_twice() -> None:
