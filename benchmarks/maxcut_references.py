@@ -2,9 +2,9 @@
 
     python benchmarks/maxcut_references.py --out domains/maxcut/references.json
 
-Times are processor time, so that a busy machine does no harm. Graphs already in the file with the same seed are
-kept, so an interrupted run can be taken up again; ``--improve --seed 2`` goes through all of them once more and
-keeps the heavier cut. No value is proven optimal.
+Times are processor time, so that a busy machine does no harm. Graphs already in the file with the same seed
+are kept, so an interrupted run can be taken up again; ``--improve --seed 2`` goes through all of them once
+more and keeps the heavier cut. No value is proven optimal.
 """
 
 from __future__ import annotations
