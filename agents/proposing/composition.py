@@ -171,7 +171,7 @@ def iterate(
         parts.insert(0, (constructor, CONSTRUCT))
     if any(is_iterated(source) for source, _ in parts):
         return None
-    merged = merge_modules(parts, title, OWN_NAMES)
+    merged = merge_modules(tuple(parts), title, OWN_NAMES)
     if merged is None:
         return None
     is_paired = len(improvers) > 1
@@ -189,9 +189,11 @@ def iterate(
     )
 
 
-def merge_modules(parts: Sequence[tuple[str, str]], title: str, taken: frozenset[str]) -> str | None:
+@lru_cache(maxsize=256)
+def merge_modules(parts: tuple[tuple[str, str], ...], title: str, taken: frozenset[str]) -> str | None:
     """Return one module made of several texts, each with a name for its ``run``; the first keeps all others.
 
+    Draws that differ in a search's constants alone merge the same texts: what was merged lately is kept.
     ``None`` where two texts want the same name, or one that is `taken`.
 
     Raises
@@ -345,6 +347,7 @@ def _rename(text: str, names: dict[str, str]) -> str:
     return "".join((*out, text[done:]))
 
 
+@lru_cache(maxsize=1024)
 def _members(text: str) -> tuple[set[int], set[tuple[int, int]]]:
     """Return the lines in which methods of classes begin, and where the names of fields stand: both are read
     as attributes, and a text may have something else of the same name at its top level."""

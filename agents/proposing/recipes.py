@@ -115,7 +115,7 @@ def _chain(texts: Sequence[str], title: str) -> str | None:
         return None
     stages = [f"stage{number}_run" for number in range(len(texts))]
     weights = [f"WEIGHT_{number}" for number in range(len(texts))]
-    merged = merge_modules([*zip(texts, stages, strict=True)], title, _OWN_NAMES | {*weights})
+    merged = merge_modules(tuple(zip(texts, stages, strict=True)), title, _OWN_NAMES | {*weights})
     if merged is None:
         return None
     return merged + _CHAIN_DRIVER.format(

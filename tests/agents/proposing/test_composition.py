@@ -313,9 +313,8 @@ def test_all_texts_of_a_library_can_follow_another_one(name: str) -> None:
     operators = get_domain(name).operators()
     texts = [text.source for operator in operators for text in operator.implementations]
     for text in texts:
-        merged = merge_modules(
-            [(texts[0], "construct_solution"), (text, "improve_solution")], "Both.", OWN_NAMES
-        )
+        parts = ((texts[0], "construct_solution"), (text, "improve_solution"))
+        merged = merge_modules(parts, "Both.", OWN_NAMES)
         assert merged is not None
         assert [found for found in check_source(merged) if found.rule != "signature"] == []  # it has no run
 
