@@ -348,7 +348,7 @@ def _rename(text: str, names: dict[str, str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _members(text: str) -> tuple[set[int], set[tuple[int, int]]]:
+def _members(text: str) -> tuple[frozenset[int], frozenset[tuple[int, int]]]:
     """Return the lines in which methods of classes begin, and where the names of fields stand: both are read
     as attributes, and a text may have something else of the same name at its top level."""
     methods, fields = set[int](), set[tuple[int, int]]()
@@ -361,4 +361,4 @@ def _members(text: str) -> tuple[set[int], set[tuple[int, int]]]:
                     fields.update((n.lineno, n.col_offset) for n in targets if isinstance(n, ast.Name))
                 case ast.AnnAssign(target=ast.Name() as name):
                     fields.add((name.lineno, name.col_offset))
-    return methods, fields
+    return frozenset(methods), frozenset(fields)
