@@ -1,7 +1,8 @@
-"""Computes reference makespans of the generated job and open shops that nobody published.
+"""Computes reference makespans of the generated shops that nobody published.
 
     python benchmarks/shop_references.py ossp --cp-sat 60 --baseline 20
     python benchmarks/shop_references.py jsp --baseline 300
+    python benchmarks/shop_references.py fssp --baseline 20 --group random
 
 CP-SAT comes first, one thread, no hints, and the safe baseline has the seconds that ``--baseline`` says on
 what is not proven optimal; the shorter schedule stands, by the domain's own verifier. Entries that are
@@ -31,12 +32,24 @@ from dga2d.domains.shared.shops.domain import ShopDomain
 ROOT = Path(__file__).parents[1] / "domains"
 
 
-def longest_load(instance: Instance) -> int:
-    """Work of the busiest machine or the longest job: no schedule is shorter."""
+def shortest_possible(domain: str, instance: Instance) -> int:
+    """Work of the busiest machine or the longest job: no schedule is shorter.
+
+    Where jobs have an order of operations a machine also waits for its first one, and what follows its last
+    one comes after it.
+    """
     times = instance.data["times"]
     machines = instance.data.get("machines", np.tile(np.arange(times.shape[1]), (len(times), 1)))
-    loads = np.bincount(machines.ravel(), weights=times.ravel())
-    return int(max(loads.max(), times.sum(axis=1).max()))
+    bounds = [times.sum(axis=1).max()]
+    for machine in range(machines.max() + 1):
+        on_machine = machines == machine
+        load = times[on_machine].sum()
+        if domain != "ossp":
+            heads = (times.cumsum(axis=1) - times)[on_machine]
+            tails = (times[:, ::-1].cumsum(axis=1)[:, ::-1] - times)[on_machine]
+            load += heads.min() + tails.min()
+        bounds.append(load)
+    return int(max(bounds))
 
 
 def verified(domain: Domain, instance: Instance, state: State) -> int:
@@ -82,10 +95,11 @@ def merged(old: dict[str, Any] | None, new: dict[str, Any] | None, bound: int) -
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("domain", choices=["jsp", "ossp"])
+    parser.add_argument("domain", choices=["fssp", "jsp", "ossp"])
     parser.add_argument("--cp-sat", type=float, default=0.0, metavar="SECONDS", help="open shops only")
     parser.add_argument("--baseline", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--group", help="one of the groups; default: all")
     parser.add_argument("--only", nargs="*", help="names of instances; default: all")
     options = parser.parse_args()
     domain = get_domain(options.domain)
@@ -94,20 +108,22 @@ def main() -> None:
     known = read_references(path)
     with tempfile.TemporaryDirectory() as folder:
         runs = [load_implementation(step.implementation, Path(folder)) for step in domain.safe_baseline()]
-        for group, name in ((group, name) for group, shops in domain.own_groups.items() for name in shops()):
+        groups = [group for group in domain.own_groups if options.group in (None, group)]
+        own = [(group, name) for group in groups for name in domain.own_groups[group]()]
+        for group, name in own:
             key = f"{group}/{name}"
             if (options.only and name not in options.only) or known.get(key, {}).get("proven"):
                 continue
             instance = domain.load(InstanceRef(options.domain, group, name, None))
-            entry, bound = known.get(key), longest_load(instance)
+            entry, bound = known.get(key), shortest_possible(options.domain, instance)
             if options.cp_sat and options.domain == "ossp":
                 entry = merged(entry, by_cp_sat(domain, instance, options.cp_sat, options.seed), bound)
             if options.baseline and (entry is None or entry["makespan"] > entry["bound"]):
                 new = by_baseline(domain, instance, runs, options.baseline, options.seed)
                 entry = merged(entry, new, bound)
             if entry is not None:
-                known[key] = entry
-                print(key, entry, flush=True)
+                known[key] = merged(entry, None, bound)
+                print(key, known[key], flush=True)
                 write_references(path, {"made by": "benchmarks/shop_references.py"}, known)
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
 from dga2d.domains.core.contract import Instance, InstanceRef, Reference
 from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.fssp import taillard
+from dga2d.domains.shared.shops import further
 from dga2d.domains.shared.shops.domain import ShopDomain
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -30,10 +32,11 @@ class FlowShop(ShopDomain):
     basic_pipeline = ("neh", "simulated_annealing")
     ils_pipeline = ("neh", "iterated_local_search")
     group = FOLDER
+    own_groups = MappingProxyType({further.GROUP: taillard.further_shops})
     rehearsed = (40, 10, 873_000_031)
 
     def generated(self) -> tuple[InstanceRef, ...]:
-        """Return Taillard's 110 instances; their published files hold the same numbers."""
+        """Return Taillard's 110 instances, whose published files hold the same numbers, and further ones."""
         return _regroup(super().generated())
 
     def published(self, data_dir: Path) -> tuple[InstanceRef, ...]:

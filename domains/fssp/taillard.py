@@ -1,4 +1,5 @@
-"""Taillard's 110 flow-shop instances with up to 200 jobs, made from their seeds.
+"""Taillard's 110 flow-shop instances with up to 200 jobs, made from their seeds, and further ones of their
+sizes.
 
 References
 ----------
@@ -9,13 +10,23 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import numpy as np
 
 from dga2d.domains.core.published import shipped_table
 from dga2d.domains.shared.lehmer import LehmerGenerator
+from dga2d.domains.shared.shops import further
 from dga2d.domains.shared.shops.files import TABLE, ProcessingTimes
+
+SIZES: Final = (
+    *((jobs, machines) for jobs in (20, 50, 100) for machines in (5, 10, 20)),
+    *((200, machines) for machines in (10, 20)),
+)
+"""Jobs and machines of his instances, ten of each."""
+COPIES: Final = 3
+"""Further ones of a size for validation, and as many for the test."""
 
 
 def generate(n_jobs: int, n_machines: int, time_seed: int) -> ProcessingTimes:
@@ -23,6 +34,12 @@ def generate(n_jobs: int, n_machines: int, time_seed: int) -> ProcessingTimes:
     draw = LehmerGenerator(time_seed)
     times = [[draw.uniform(1, 99) for _ in range(n_jobs)] for _ in range(n_machines)]
     return ProcessingTimes(np.array(times, dtype=np.int32).T.copy())
+
+
+@cache
+def further_shops() -> Mapping[str, further.FurtherShop]:
+    """Return 66 shops that are not Taillard's by name."""
+    return further.further_shops(generate, SIZES, 1, COPIES)
 
 
 def table() -> Mapping[str, Mapping[str, Any]]:

@@ -14,8 +14,9 @@ from types import MappingProxyType
 
 from dga2d.domains.core.contract import Instance, Reference
 from dga2d.domains.core.instance_data import fields_of
-from dga2d.domains.jsp import halves, large
+from dga2d.domains.jsp import halves, large, taillard
 from dga2d.domains.jsp.reader import JobShopData, parse_instance
+from dga2d.domains.shared.shops import further
 from dga2d.domains.shared.shops.domain import ShopDomain
 
 
@@ -27,8 +28,10 @@ class JobShop(ShopDomain):
     ils_pipeline = ("giffler_thompson", "iterated_tabu")
     group = "ta"
     tables = ("machines", "times")
-    own_groups = MappingProxyType({halves.GROUP: halves.shops, large.GROUP: large.shops})
-    are_own_only_named = True
+    own_groups = MappingProxyType(
+        {halves.GROUP: halves.shops, large.GROUP: large.shops, further.GROUP: taillard.further_shops}
+    )
+    only_named = frozenset({halves.GROUP, large.GROUP})
     rehearsed = (15, 15, 840_000_017, 398_000_023)
 
     def smoke_instance(self) -> Instance:

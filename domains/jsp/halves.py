@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from dga2d.domains.core.contract import Part
 from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.jsp.taillard import permutation
 from dga2d.domains.shared.lehmer import LehmerGenerator
@@ -35,6 +36,8 @@ class HalvesShop(NamedTuple):
     n_machines: int
     number: int
     """From 1, among those of a size."""
+    part: Part | None = None
+    """Where it belongs: where the draw puts it."""
 
     def data(self) -> JobShopData:
         """Return the machines and times."""

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
+from dga2d.domains.core.contract import Part
 from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.jsp.taillard import generate
 
@@ -29,6 +30,8 @@ class LargeShop(NamedTuple):
 
     number: int
     """From 1."""
+    part: Part | None = None
+    """Where it belongs: where the draw puts it."""
 
     def data(self) -> JobShopData:
         """Return the machines and times."""

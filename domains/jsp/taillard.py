@@ -1,4 +1,4 @@
-"""Taillard's 80 job-shop instances, made from their seeds.
+"""Taillard's 80 job-shop instances, made from their seeds, and further ones of their sizes.
 
 References
 ----------
@@ -8,10 +8,20 @@ E. Taillard, Benchmarks for basic scheduling problems, European Journal of Opera
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
 import numpy as np
 
 from dga2d.domains.jsp.reader import JobShopData
 from dga2d.domains.shared.lehmer import LehmerGenerator
+from dga2d.domains.shared.shops import further
+
+SIZES: Final = ((15, 15), (20, 15), (20, 20), (30, 15), (30, 20), (50, 15), (50, 20), (100, 20))
+"""Jobs and machines of his instances, ten of each."""
+COPIES: Final = 4
+"""Further ones of a size for validation, and as many for the test."""
 
 
 def generate(
@@ -25,6 +35,12 @@ def generate(
     shuffler = LehmerGenerator(machine_seed)
     machines = [permutation(shuffler, n_machines) for _ in range(n_jobs)]
     return JobShopData(np.array(machines, dtype=np.int32), np.array(times, dtype=np.int32))
+
+
+@cache
+def further_shops() -> Mapping[str, further.FurtherShop]:
+    """Return 64 shops that are not Taillard's by name."""
+    return further.further_shops(generate, SIZES, 2, COPIES)
 
 
 def permutation(generator: LehmerGenerator, size: int) -> list[int]:

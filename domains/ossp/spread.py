@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.contract import Part
 from dga2d.domains.shared.lehmer import LehmerGenerator
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -40,6 +41,8 @@ class SpreadShop(NamedTuple):
     """How far below `LOAD` a load may be."""
     number: int
     """From 1, among those that are alike."""
+    part: Part | None = None
+    """Where it belongs: where the draw puts it."""
 
     def data(self) -> ProcessingTimes:
         """Return the times."""

@@ -25,6 +25,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dga2d.domains.core.contract import Part
 from dga2d.domains.shared.lehmer import LehmerGenerator
 from dga2d.domains.shared.shops.files import ProcessingTimes
 
@@ -45,6 +46,8 @@ class UnevenShop(NamedTuple):
     """Jobs, and machines."""
     number: int
     """From 1, among those of a size."""
+    part: Part | None = None
+    """Where it belongs: where the draw puts it."""
 
     def data(self) -> ProcessingTimes:
         """Return the times."""

@@ -104,8 +104,8 @@ def test_domains(command: Command) -> None:
     )
     assert {part: len(keys) for part, keys in view["instances"].items()} == {
         "train": 48,
-        "validation": 16,
-        "test": 16,
+        "validation": 48,
+        "test": 48,
     }
     assert_has(
         view["operators"][0],

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dga2d.domains.core.contract import Instance, InstanceRef, State, Verdict, require_feasible
+from dga2d.domains.core.contract import Instance, InstanceRef, Part, State, Verdict, require_feasible
 from dga2d.domains.core.instance_data import fields_of
 from dga2d.domains.core.library import LibraryDomain
 from dga2d.domains.core.published import reference_of, shipped_makespans, shipped_table
@@ -21,6 +21,10 @@ SEEDS = ("jobs", "machines", "time_seed", "machine_seed")
 
 class OwnShop(Protocol):
     """An instance that the program makes itself and that nobody published."""
+
+    @property
+    def part(self) -> Part | None:
+        """Where it belongs; ``None``: where the draw puts it."""
 
     def data(self) -> Any:
         """Return the instance's data, a dataclass."""
@@ -40,8 +44,8 @@ class ShopDomain(LibraryDomain):
     """Names of the tables of an instance."""
     own_groups: ClassVar[Mapping[str, Callable[[], Mapping[str, OwnShop]]]] = {}
     """Functions that return the program's own instances of a benchmark group by name."""
-    are_own_only_named: ClassVar[bool] = False
-    """Whether a run is for instances of `own_groups` only where it names their group."""
+    only_named: ClassVar[frozenset[str]] = frozenset()
+    """Those of `own_groups` that a run is for only where it names them."""
     rehearsed: ClassVar[tuple[int, ...]]
     """Jobs, machines and seeds of the rehearsal instance, as the generator takes them."""
 
@@ -70,11 +74,9 @@ class ShopDomain(LibraryDomain):
         ]
         known = shipped_makespans(self._package) if self.own_groups else {}
         for group, shops in self.own_groups.items():
-            for name in shops():
-                reference = known[f"{group}/{name}"]
-                found.append(
-                    InstanceRef(self.name, group, name, None, reference, only_named=self.are_own_only_named)
-                )
+            for name, shop in shops().items():
+                reference, only_named = known[f"{group}/{name}"], group in self.only_named
+                found.append(InstanceRef(self.name, group, name, None, reference, shop.part, only_named))
         return tuple(sorted(found, key=lambda ref: ref.key))
 
     def generate(self, ref: InstanceRef) -> Mapping[str, Any] | None:

@@ -9,6 +9,7 @@ import pytest
 
 from dga2d.domains.core.contract import InstanceRef
 from dga2d.domains.core.errors import InstanceFormatError
+from dga2d.domains.core.splits import split
 from dga2d.domains.jsp import DOMAIN
 from dga2d.domains.jsp.large import GROUP, shops
 from dga2d.runtime.runs.problem import Problem
@@ -36,10 +37,14 @@ def test_a_name_that_is_none_of_them_is_refused() -> None:
 
 def test_a_run_is_for_them_only_where_their_group_is_named() -> None:
     default, named = Problem.open("jsp", None), Problem.open("jsp", None, GROUP)
-    assert {ref.group for part in default.splits for ref in part} == {"ta"}
+    assert {ref.group for part in default.splits for ref in part} == {"ta", "random"}
     assert [len(part) for part in named.splits] == [3, 1, 2]
     assert default.instance(f"{GROUP}/r1").data["times"].shape == (100, 100)
-    assert default.splits.digest() == "8e118f141c66e02add60ac84883306f6ea5fee094c27d17c39c013044dea1f7f"
+
+
+def test_taillards_shops_are_dealt_as_ever() -> None:
+    splits = split([ref for ref in DOMAIN.generated() if ref.group == "ta"])
+    assert splits.digest() == "8e118f141c66e02add60ac84883306f6ea5fee094c27d17c39c013044dea1f7f"
 
 
 def test_references_lie_where_published_ones_of_such_shops_do() -> None:
