@@ -33,10 +33,10 @@ ROOT = Path(__file__).parents[1] / "domains"
 
 
 def shortest_possible(domain: str, instance: Instance) -> int:
-    """Work of the busiest machine or the longest job: no schedule is shorter.
+    """Return a time, in those of the instance, that no schedule is shorter than.
 
-    Where jobs have an order of operations a machine also waits for its first one, and what follows its last
-    one comes after it.
+    It is that of the longest job or of the busiest machine. Where jobs have an order of operations, a machine
+    also waits until one can come to it first, and what follows its last one comes after.
     """
     times = instance.data["times"]
     machines = instance.data.get("machines", np.tile(np.arange(times.shape[1]), (len(times), 1)))
@@ -115,15 +115,16 @@ def main() -> None:
             if (options.only and name not in options.only) or known.get(key, {}).get("proven"):
                 continue
             instance = domain.load(InstanceRef(options.domain, group, name, None))
-            entry, bound = known.get(key), shortest_possible(options.domain, instance)
+            bound = shortest_possible(options.domain, instance)
+            entry = merged(known[key], None, bound) if key in known else None
             if options.cp_sat and options.domain == "ossp":
                 entry = merged(entry, by_cp_sat(domain, instance, options.cp_sat, options.seed), bound)
             if options.baseline and (entry is None or entry["makespan"] > entry["bound"]):
                 new = by_baseline(domain, instance, runs, options.baseline, options.seed)
                 entry = merged(entry, new, bound)
             if entry is not None:
-                known[key] = merged(entry, None, bound)
-                print(key, known[key], flush=True)
+                known[key] = entry
+                print(key, entry, flush=True)
                 write_references(path, {"made by": "benchmarks/shop_references.py"}, known)
 
 

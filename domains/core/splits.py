@@ -61,6 +61,13 @@ def split(refs: Iterable[InstanceRef], seed: int = SPLIT_SEED) -> Splits:
     return Splits(*(tuple(sorted(part, key=lambda ref: ref.key)) for part in parts))
 
 
+def numbered_copies(copies: int) -> tuple[tuple[int, Part], ...]:
+    """Return numbers from 1 with the part that each belongs to: `copies` for validation, then as many for the
+    test."""
+    parts: tuple[Part, ...] = ("validation", "test")
+    return tuple(enumerate((part for part in parts for _ in range(copies)), start=1))
+
+
 class NumberedPart(NamedTuple):
     """Instances of every group of a domain that generates them, called ``test01``, ``test02`` and so on."""
 

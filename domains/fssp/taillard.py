@@ -38,7 +38,7 @@ def generate(n_jobs: int, n_machines: int, time_seed: int) -> ProcessingTimes:
 
 @cache
 def further_shops() -> Mapping[str, further.FurtherShop]:
-    """Return 66 shops that are not Taillard's by name."""
+    """Return by name the 66 further shops, none of which is Taillard's."""
     return further.further_shops(generate, SIZES, 1, COPIES)
 
 

@@ -37,7 +37,7 @@ class HalvesShop(NamedTuple):
     number: int
     """From 1, among those of a size."""
     part: Part | None = None
-    """Where it belongs: where the draw puts it."""
+    """As in `InstanceRef`: it is drawn."""
 
     def data(self) -> JobShopData:
         """Return the machines and times."""

@@ -31,7 +31,7 @@ class LargeShop(NamedTuple):
     number: int
     """From 1."""
     part: Part | None = None
-    """Where it belongs: where the draw puts it."""
+    """As in `InstanceRef`: it is drawn."""
 
     def data(self) -> JobShopData:
         """Return the machines and times."""

@@ -39,7 +39,7 @@ def generate(
 
 @cache
 def further_shops() -> Mapping[str, further.FurtherShop]:
-    """Return 64 shops that are not Taillard's by name."""
+    """Return by name the 64 further shops, none of which is Taillard's."""
     return further.further_shops(generate, SIZES, 2, COPIES)
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final, NamedTuple
 
 from dga2d.domains.core.contract import InstanceRef, Part, Reference
 from dga2d.domains.core.published import shipped_refs
+from dga2d.domains.core.splits import numbered_copies
 from dga2d.domains.maxcut import gset
 from dga2d.domains.maxcut.graph import WeightedGraph
 from dga2d.domains.maxcut.rudy import RudyGraph, random_graph, toroidal_grid
 
 GROUP: Final = "rudy"
-PARTS: Final[tuple[Part, ...]] = ("validation", "test")
 COPIES: Final = 3
 """Graphs of a family in each part."""
 
@@ -90,7 +90,7 @@ def further_instances() -> tuple[GeneratedInstance, ...]:
     numbered = [
         GeneratedInstance(GROUP, f"{name}-{number}", family, number, part)
         for name, family in FAMILIES.items()
-        for number, part in enumerate((part for part in PARTS for _ in range(COPIES)), start=1)
+        for number, part in numbered_copies(COPIES)
     ]
     return tuple(sorted(numbered, key=lambda one: one.name))
 

@@ -42,7 +42,7 @@ class SpreadShop(NamedTuple):
     number: int
     """From 1, among those that are alike."""
     part: Part | None = None
-    """Where it belongs: where the draw puts it."""
+    """As in `InstanceRef`: it is drawn."""
 
     def data(self) -> ProcessingTimes:
         """Return the times."""

@@ -47,7 +47,7 @@ class UnevenShop(NamedTuple):
     number: int
     """From 1, among those of a size."""
     part: Part | None = None
-    """Where it belongs: where the draw puts it."""
+    """As in `InstanceRef`: it is drawn."""
 
     def data(self) -> ProcessingTimes:
         """Return the times."""

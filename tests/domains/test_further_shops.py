@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from dga2d.domains.core.contract import InstanceRef
@@ -60,10 +59,37 @@ def test_references_are_no_shorter_than_a_schedule_can_be(domain: ShopDomain) ->
         assert longest_job <= ref.reference.value < 2 * max(longest_job, int(times.sum(axis=0).max()))
 
 
-def test_no_two_job_shops_are_the_same() -> None:
-    tables = [JOB_SHOPS.load(ref).data["machines"] for ref in further(JOB_SHOPS)]
-    for number, one in enumerate(tables):
-        assert not any(np.array_equal(one, other) for other in tables[:number])
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
+def test_optimal_references_are_what_a_machine_needs_at_least(domain: ShopDomain) -> None:
+    optimal = 0
+    for ref in further(domain):
+        assert ref.reference is not None
+        data = domain.load(ref).data
+        least = least_time(data["times"].tolist(), data["machines"].tolist() if "machines" in data else None)
+        assert least <= ref.reference.value
+        assert (ref.reference.kind == "optimal") == (ref.reference.value == least)
+        optimal += ref.reference.kind == "optimal"
+    assert 0 < optimal < len(further(domain))
+
+
+def least_time(times: list[list[int]], machines: list[list[int]] | None) -> int:
+    """Longest job, or the work of a machine with what must come before and after it."""
+    least = max(map(sum, times))
+    orders = machines or [list(range(len(row))) for row in times]
+    for machine in range(len(times[0])):
+        places = [order.index(machine) for order in orders]
+        heads = [sum(row[:k]) for row, k in zip(times, places, strict=True)]
+        tails = [sum(row[k + 1 :]) for row, k in zip(times, places, strict=True)]
+        load = sum(row[k] for row, k in zip(times, places, strict=True))
+        least = max(least, min(heads) + load + min(tails))
+    return least
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)
+def test_no_two_are_the_same(domain: ShopDomain) -> None:
+    for name in domain.tables:
+        tables = {domain.load(ref).data[name].tobytes() for ref in further(domain)}
+        assert len(tables) == len(further(domain))
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda domain: domain.name)

@@ -24,7 +24,7 @@ class OwnShop(Protocol):
 
     @property
     def part(self) -> Part | None:
-        """Where it belongs; ``None``: where the draw puts it."""
+        """Split that it is put into, as in `InstanceRef`; ``None``: it is drawn."""
 
     def data(self) -> Any:
         """Return the instance's data, a dataclass."""
@@ -45,7 +45,7 @@ class ShopDomain(LibraryDomain):
     own_groups: ClassVar[Mapping[str, Callable[[], Mapping[str, OwnShop]]]] = {}
     """Functions that return the program's own instances of a benchmark group by name."""
     only_named: ClassVar[frozenset[str]] = frozenset()
-    """Those of `own_groups` that a run is for only where it names them."""
+    """Groups among `own_groups` that a run is for only where it names them."""
     rehearsed: ClassVar[tuple[int, ...]]
     """Jobs, machines and seeds of the rehearsal instance, as the generator takes them."""
 
