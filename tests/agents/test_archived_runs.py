@@ -265,27 +265,36 @@ def beyond_all_files(data: bytes) -> bytes:
     return data[:after] + extra + data[after:]
 
 
-DAMAGE: dict[str, tuple[Callable[[bytes], bytes], type[Exception] | None, str]] = {
-    "no table": (lambda d: d[:-30], zipfile.BadZipFile, "table of contents: damaged"),
-    "table elsewhere": (lambda d: end_of_table(d, 16, 100), None, "it lies outside the file"),
-    "offset too large": (beyond_all_files, None, "it lies outside the file"),
-    "version 25.5": (lambda d: patched(d, CENTRAL, 6, b"\xff"), NotImplementedError, "table of .* version"),
-    "name of an entry": (lambda d: misnamed(d, CENTRAL, 8, 46), UnicodeDecodeError, "table of .* decode"),
-    "name of a member": (lambda d: misnamed(d, LOCAL, 6, 30), UnicodeDecodeError, "jsonl.* decode"),
-    "encrypted": (lambda d: patched(d, CENTRAL, 8, b"\1"), None, "jsonl: is encrypted"),
-    "patched data": (lambda d: patched(d, CENTRAL, 8, b"\x20"), NotImplementedError, "jsonl.*flag bit 5"),
-    "bzip2": (lambda d: patched(d, CENTRAL, 10, b"\x0c"), None, "jsonl: is compressed by method 12"),
-    "lzma": (lambda d: patched(d, CENTRAL, 10, b"\x0e"), None, "jsonl: is compressed by method 14"),
-    "checksum": (lambda d: patched(d, CENTRAL, 16, bytes(4)), zipfile.BadZipFile, "jsonl.* CRC-32"),
-    "block type": (lambda d: patched(d, LOCAL, 62, b"\xff"), zlib.error, "jsonl.* decompressing"),
-    "long header": (lambda d: patched(d, LOCAL, 28, b"\xff\xff"), EOFError, "jsonl.*damaged"),
+DAMAGE: dict[str, tuple[Callable[[bytes], bytes], tuple[type[Exception], ...], str]] = {
+    "no table": (lambda d: d[:-30], (zipfile.BadZipFile,), "table of contents: damaged"),
+    "table elsewhere": (lambda d: end_of_table(d, 16, 100), (), "it lies outside the file"),
+    "offset too large": (beyond_all_files, (), "it lies outside the file"),
+    "version 25.5": (
+        lambda d: patched(d, CENTRAL, 6, b"\xff"),
+        (NotImplementedError,),
+        "table of .* version",
+    ),
+    "name of an entry": (lambda d: misnamed(d, CENTRAL, 8, 46), (UnicodeDecodeError,), "table of .* decode"),
+    "name of a member": (lambda d: misnamed(d, LOCAL, 6, 30), (UnicodeDecodeError,), "jsonl.* decode"),
+    "encrypted": (lambda d: patched(d, CENTRAL, 8, b"\1"), (), "jsonl: is encrypted"),
+    "patched data": (lambda d: patched(d, CENTRAL, 8, b"\x20"), (NotImplementedError,), "jsonl.*flag bit 5"),
+    "bzip2": (lambda d: patched(d, CENTRAL, 10, b"\x0c"), (), "jsonl: is compressed by method 12"),
+    "lzma": (lambda d: patched(d, CENTRAL, 10, b"\x0e"), (), "jsonl: is compressed by method 14"),
+    "checksum": (lambda d: patched(d, CENTRAL, 16, bytes(4)), (zipfile.BadZipFile,), "jsonl.* CRC-32"),
+    "block type": (lambda d: patched(d, LOCAL, 62, b"\xff"), (zlib.error,), "jsonl.* decompressing"),
+    "long header": (
+        lambda d: patched(d, LOCAL, 28, b"\xff\xff"),
+        (EOFError, zipfile.BadZipFile),
+        "jsonl.*damaged",
+    ),
 }
-"""How a file is damaged → what reading it raises (``None``: it is seen before), the message."""
+"""How a file is damaged → what reading it may raise (nothing: it is seen before), the message. Python looks
+for members that overlap since 3.11.8, and where distributions brought that to older ones."""
 
 
-@pytest.mark.parametrize(("damage", "cause", "message"), DAMAGE.values(), ids=DAMAGE.keys())
+@pytest.mark.parametrize(("damage", "causes", "message"), DAMAGE.values(), ids=DAMAGE.keys())
 async def test_every_kind_of_damage_is_named(
-    tmp_path: Path, damage: Callable[[bytes], bytes], cause: type[Exception] | None, message: str
+    tmp_path: Path, damage: Callable[[bytes], bytes], causes: tuple[type[Exception], ...], message: str
 ) -> None:
     whole = (Path(__file__).parent / "golden" / "run-v1.zip").read_bytes()
     (tmp_path / "damaged.zip").write_bytes(damage(whole))
@@ -293,7 +302,7 @@ async def test_every_kind_of_damage_is_named(
         with pytest.raises(ArchiveError, match=message) as refusal:
             await import_run(store, tmp_path / "damaged.zip")
         assert await store.runs() == []
-    assert type(refusal.value.__cause__) is (cause or type(None))
+    assert type(refusal.value.__cause__) in (causes or (type(None),))
 
 
 async def test_a_folder_is_no_run(tmp_path: Path) -> None:
