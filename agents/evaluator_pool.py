@@ -215,6 +215,7 @@ async def evaluation_request(
         instance, copy = instance_and_copy(instance)
     index = instances.index(instance)
     scales: tuple[float, ...] = ()
+    call_costs: tuple[float, ...] = ()
     cpu_limit_s: float | None = None
     time_limit_s = open_test(state).candidates[candidate].time_limit_s if split == "test" else None
     budget = time_limit_s
@@ -222,6 +223,7 @@ async def evaluation_request(
         size = instances.size(instance)
         names = [work_calibration.rated(state, step.implementation) for step in steps]
         scales = tuple(state.work_rates.scale(name, size) for name in names)
+        call_costs = tuple(state.work_rates.call_cost(name, size) for name in names)
         cpu_limit_s = work_calibration.processor_limit(state, size)
         if state.settings.sizes_work:
             budget = work_calibration.work_on(state, size)
@@ -236,6 +238,7 @@ async def evaluation_request(
         budget=budget,
         unit="work" if time_limit_s is None else "s",
         scales=scales,
+        call_costs=call_costs,
         shares=shares_of(steps),
         cpu_limit_s=cpu_limit_s,
         turn=number if state.settings.sample_ahead else 0,

@@ -41,6 +41,8 @@ class EvaluationRequest:
     ``None`` for no limit but that of every evaluation."""
     scales: tuple[float, ...] = ()
     """What a work unit counts, by position; empty: 1 each."""
+    call_costs: tuple[float, ...] = ()
+    """Units that a call counts besides what it charges, by position; empty: 0 each."""
     shares: tuple[float, ...] = ()
     """Parts of the budget relative to each other, by position; empty: equal."""
     turn: int = 0
@@ -55,6 +57,10 @@ class EvaluationRequest:
             raise ValueError(f"expected a limit of processor time above 0, got {self.cpu_limit_s}")
         if self.scales and len(self.scales) != len(self.steps):
             raise ValueError(f"expected {len(self.steps)} scales, got {len(self.scales)}")
+        if self.call_costs and len(self.call_costs) != len(self.steps):
+            raise ValueError(f"expected {len(self.steps)} costs of calls, got {len(self.call_costs)}")
+        if self.call_costs and self.unit == "s":
+            raise ValueError("costs of calls are work units, but the budget is in seconds")
         if self.shares and (len(self.shares) != len(self.steps) or not min(self.shares) > 0.0):
             raise ValueError(f"expected {len(self.steps)} shares above 0, got {list(self.shares)}")
         if not self.seed or min(self.seed) < 0:

@@ -116,7 +116,9 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
     if parent is None:
         return told
     scale = state.work_rates.scale(rated(state, parent), middle.size)
-    return f"{told} A unit of {parent} takes {scale:.3g} of them on an instance of middle size."
+    call = state.work_rates.call_cost(rated(state, parent), middle.size)
+    besides = f", and each call of it {call:.3g} besides" if call else ""
+    return f"{told} A unit of {parent} takes {scale:.3g} of them on an instance of middle size{besides}."
 
 
 def _seconds(state: RunState, reference: Sequence[RatePoint]) -> str:

@@ -39,6 +39,13 @@ _COMPILING_LIMIT_S = 30.0
 _TRIES = 5
 _BASELINE_RUNS = 3
 """Runs that a rate of the safe baseline is the mean of: all others, and all seconds, refer to it."""
+_MANY_CALLS = (16, 4)
+"""Calls that share the work of a measurement where it is asked what a call takes; fewer where so many take
+too long."""
+_BY_CALLS = 0.75
+"""Part of what it would charge if all its units went by calls from which code counts as doing so."""
+_MOST_IN_CALLS = 0.9
+"""Part of the time of a measurement that its calls may account for: some of it was work."""
 _OTHERS = 12
 """Instances of about the same size that stand in for one that the safe baseline solves at once, at most."""
 _IDLE = 8.0
@@ -231,6 +238,23 @@ def not_overcharged(state: RunState, point: WorkRatePoint) -> WorkRatePoint:
     return point.model_copy(update={"cpu_s": RESOLUTION_S})
 
 
+def told_apart(two: WorkRatePoint, calls: int, work: int, cpu_s: float) -> WorkRatePoint:
+    """Return a measurement of two calls with its time divided into that of units and that of calls.
+
+    `calls` of the same code charged `work` units in `cpu_s` seconds. With `a` seconds a call and `b` a unit,
+    ``2 a + b two.work = two.cpu_s`` and ``calls a + b work = cpu_s``. Where more calls charge about as many
+    times more, their units bear what a call takes, and nothing is told apart; nor is what is shorter than
+    can be measured.
+    """
+    if 2 * work > _BY_CALLS * calls * two.work:
+        return two
+    a = (cpu_s * two.work - two.cpu_s * work) / (calls * two.work - 2 * work)
+    a = min(a, _MOST_IN_CALLS * two.cpu_s / 2)
+    if a < RESOLUTION_S:
+        return two
+    return two.model_copy(update={"cpu_s": two.cpu_s - 2 * a, "call_s": a})
+
+
 class RateMeter:
     """Measures rates by running code in the contained evaluator."""
 
@@ -249,6 +273,9 @@ class RateMeter:
         chosen such that it takes about a tenth of a second: less where the code counts little for what it
         does, more where it counts much.
 
+        With `call_costs` it is told apart what a call takes besides: so much more do many calls take than two
+        that share the same work.
+
         The safe baseline's is the rate that all others refer to, and the mean of several runs. Where its last
         position finds the instance solved, others of about that size take its place; where no instance leaves
         it anything to do, the position before it is measured.
@@ -259,7 +286,39 @@ class RateMeter:
         for number, key in enumerate(self._calibration_instances(state)):
             point = await self._measure_on(state, name, number, key, steps)
             points.append(not_overcharged(state, point))
-        return without_idling(state, points)
+        told = without_idling(state, points)
+        return await self._with_calls(state, name, told, steps) if state.settings.call_costs else told
+
+    async def _with_calls(
+        self, state: RunState, name: str, points: Sequence[WorkRatePoint], steps: tuple[Implementation, ...]
+    ) -> tuple[WorkRatePoint, ...]:
+        """Return `points` with what calls take besides, from the largest size down to the first at which that
+        is too little to be told: it grows with the numbers that are read."""
+        found = list(points)
+        for number in sorted(range(len(points)), key=lambda number: -points[number].size):
+            if found[number].work > 0:
+                found[number] = await self._with_call(state, name, number, points[number], steps)
+                if found[number].call_s == 0.0:
+                    break
+        return tuple(found)
+
+    async def _with_call(
+        self, state: RunState, name: str, number: int, two: WorkRatePoint, steps: tuple[Implementation, ...]
+    ) -> WorkRatePoint:
+        """Return `two`, a measurement of two calls, with what each of them took besides its units."""
+        for calls in _MANY_CALLS:
+            request = EvaluationRequest(
+                key=f"work-rate/{name}/{two.instance}/{calls}",
+                instance=self._instances.instance(two.instance),
+                steps=(*steps[:-1], *steps[-1:] * calls),
+                seed=(state.header.seed, *spawn_key("rate", number), calls),
+                budget=float(two.work),
+                cpu_limit_s=_LIMIT_S,
+            )
+            reply = await self._evaluator.evaluate(request)
+            if reply.failure is None:
+                return told_apart(two, calls, *_last(reply, calls))
+        return two
 
     async def _measure_baseline(
         self, state: RunState, steps: tuple[Implementation, ...]
@@ -322,7 +381,7 @@ class RateMeter:
                 continue
             if reply.failure is not None:
                 break
-            point = self._point(key, *_last_two(reply))
+            point = self._point(key, *_last(reply, 2))
             if point.cpu_s >= _ENOUGH_S or reply.work < 0.9 * amount:  # it ended by itself
                 break
             amount *= _MORE
@@ -336,7 +395,7 @@ class RateMeter:
         for again in range(1, _BASELINE_RUNS):
             reply = await self._evaluator.evaluate(replace(request, seed=(*request.seed, again)))
             if reply.failure is None:
-                parts.append(_last_two(reply))
+                parts.append(_last(reply, 2))
         work, cpu_s = sum(units for units, _ in parts), sum(seconds for _, seconds in parts)
         return first.model_copy(update={"work": work, "cpu_s": cpu_s})
 
@@ -357,8 +416,8 @@ class RateMeter:
         return [by_size[size] for size in chosen]
 
 
-def _last_two(reply: EvaluationReply) -> tuple[int, float]:
-    """Return units charged and processor seconds of the last two positions, which run the same code.
+def _last(reply: EvaluationReply, positions: int) -> tuple[int, float]:
+    """Return units charged and processor seconds of the last `positions`, which run the same code.
 
     The seconds of the whole are measured outside; how long its positions took, by the clock of the processor,
     and the units are what the child reported: together no longer than the whole. What it can gain by lying is
@@ -366,5 +425,5 @@ def _last_two(reply: EvaluationReply) -> tuple[int, float]:
     """
     elapsed_s = sum(position.elapsed_s for position in reply.trace)
     busy = min(1.0, reply.cpu_s / elapsed_s) if elapsed_s > 0.0 else 0.0
-    last = reply.trace[-2:]
+    last = reply.trace[-positions:]
     return sum(position.work for position in last), sum(max(p.elapsed_s, 0.0) for p in last) * busy

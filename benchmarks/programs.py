@@ -93,10 +93,8 @@ class ProgramBench:
         texts alone."""
         if self.state.settings.calibrate_constants:
             return
-        rates = self.state.work_rates
-        if (points := rates.scales.get(ImplementationId(parent.id))) is not None:
-            scales = rates.scales.set(ImplementationId(child.id), points)
-            self.state = replace(self.state, work_rates=replace(rates, scales=scales))
+        names = (ImplementationId(child.id), ImplementationId(parent.id))
+        self.state = replace(self.state, work_rates=self.state.work_rates.configured_alike(*names))
 
     async def run(
         self, program: Program, key: InstanceKey, stream: tuple[int, ...], budget: Budget
@@ -104,7 +102,7 @@ class ProgramBench:
         """Evaluate a program on an instance; `stream` is the spawn key of its random numbers."""
         size, rates = self.problem.size(key), self.state.work_rates
         is_calibrated = budget == "calibrated"
-        scales = tuple(rates.scale(ImplementationId(part.id), size) for part in program.parts)
+        names = [ImplementationId(part.id) for part in program.parts]
         return await self.evaluator.evaluate(
             EvaluationRequest(
                 f"{budget}/{key}",
@@ -113,7 +111,8 @@ class ProgramBench:
                 (self.state.header.seed, *stream),
                 budget=self.limit_s if budget == "seconds" else work_on(self.state, size),
                 unit="s" if budget == "seconds" else "work",
-                scales=scales if is_calibrated else (),
+                scales=tuple(rates.scale(name, size) for name in names) if is_calibrated else (),
+                call_costs=tuple(rates.call_cost(name, size) for name in names) if is_calibrated else (),
                 shares=program.shares,
                 cpu_limit_s=processor_limit(self.state, size) if is_calibrated else None,
             )

@@ -21,7 +21,7 @@ memory_image.import_numba()
 from dga2d.runtime.evaluation import child, numba_cache, serving, wire  # noqa: E402
 from dga2d.runtime.evaluation.decoders import load_make_decoder  # noqa: E402
 
-ORDER = child.Order(1, 100, "work", (1,), (), (), False, 1.0)
+ORDER = child.Order(1, 100, "work", (1,), (), (), (), False, 1.0)
 
 
 def in_a_fork(work: Callable[[], bytes]) -> float:

@@ -41,7 +41,9 @@ class Budget:
     leaves the rest to its successors. `shares` are relative to each other and bounded below
     (`bounded_shares`); where they are empty all are equal. A unit charged at position i counts
     as ``scales[i]`` units, 1 where `scales` is empty: implementations count work differently, and their
-    scales make it comparable.
+    scales make it comparable. ``call_costs[i]`` units are what the call of position i takes besides what it
+    charges, none where `call_costs` is empty: those of all positions are taken off before the budget is
+    shared, so that it lasts, with all of them, as long as another; `SMALLEST_SHARE` of it is left.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class Budget:
         clock: Clock = time.perf_counter,
         scales: Sequence[float] = (),
         shares: Sequence[float] = (),
+        call_costs: Sequence[float] = (),
     ) -> None:
         if not amount > 0:
             raise ValueError(f"expected a budget above 0, got {amount}")
@@ -61,12 +64,16 @@ class Budget:
             raise ValueError(f"expected {positions} scales above 0, got {list(scales)}")
         if shares and (len(shares) != positions or not all(0.0 < share < math.inf for share in shares)):
             raise ValueError(f"expected {positions} shares above 0, got {list(shares)}")
-        self._amount = float(amount)
+        if call_costs and (len(call_costs) != positions or not all(0.0 <= c < math.inf for c in call_costs)):
+            raise ValueError(f"expected {positions} costs of calls >= 0, got {list(call_costs)}")
+        self._whole = float(amount)
+        self._amount = max(amount - math.fsum(call_costs), SMALLEST_SHARE * amount)
         self._is_timed = unit == "s"
         self._clock = clock
-        self._work = 0.0
+        self._work = self._called = 0.0
         self._scales = iter(scales or (1.0,) * positions)
         self._scale = 1.0
+        self._call_costs = iter(call_costs)
         self._shares_left = list(bounded_shares(shares) or (1.0,) * positions)
         self._start = clock()
         self._share_start = 0.0
@@ -82,12 +89,13 @@ class Budget:
         self._share_end = spent + max(self._amount - spent, 0.0) / parts
         del left[:1]
         self._scale = next(self._scales, self._scale)
+        self._called += next(self._call_costs, 0.0)
 
     def put_together(self) -> None:
-        """Give all positions the whole budget in common, and count their units as they are (called by the
-        runner of a walk that repeats, before its first position).
+        """Give all positions the whole budget in common, and count their units as they are and no calls
+        (called by the runner of a walk that repeats, before its first position).
         """
-        self._share_end, self._scale = self._amount, 1.0
+        self._share_end, self._scale, self._called = self._whole, 1.0, 0.0
 
     def spent(self) -> float:
         """Return the seconds or units spent by the whole pipeline so far."""
@@ -95,8 +103,9 @@ class Budget:
 
     @property
     def work(self) -> int:
-        """Work units charged so far, by their scales and rounded down, under either kind of budget."""
-        return int(self._work)
+        """Work units charged so far, by their scales, and those of the calls made, rounded down, under either
+        kind of budget."""
+        return int(self._work + self._called)
 
     def charge(self, units: int = 1) -> None:
         """Account for `units` moves or decodes just made (`units` ≥ 0)."""

@@ -168,10 +168,12 @@ def _once(
     state, best, best_score = State(), State(), float("inf")
     before: float | None = None
     trace = []
+    work = 0
     for position, run in enumerate(runs):
         if position:
+            work = budget.work
             budget.next_position()
-        start, work = clock(), budget.work
+        start = clock()
         state = run(env_data, state, charged)
         score = float(decoder(state))
         trace.append(PositionEffect(before, score, clock() - start, budget.work - work))

@@ -329,6 +329,9 @@ class RunSettings(BaseModel):
     calibrate_constants: bool = False
     """Whether a configuration, code that differs in constants alone, is measured on its own; otherwise it
     counts as the text it configures."""
+    call_costs: bool = False
+    """Whether it is measured what a call of an implementation takes besides what its units take, such as a
+    first solution that is built whatever is left, and counted when the call begins."""
     work_rates: str | None = None
     """Run of the same database whose measured rates are taken over, so that its evaluations can be repeated
     bit for bit; when unset, they are measured, or taken from the run whose answers are recorded."""

@@ -129,7 +129,10 @@ class WorkRatePoint(Model):
     work: int
     """Units charged by the measured part, at least 0; 0 also where the measurement failed."""
     cpu_s: float
-    """Processor seconds of that part, at least 0."""
+    """Processor seconds of that part, at least 0, without those of `call_s`."""
+    call_s: float = 0.0
+    """Processor seconds that each call of it took besides what its units took, at least 0; 0 where they were
+    too few to be told, or not looked for."""
 
 
 class WorkRateMeasured(Payload, owner="evaluator_pool", operation="work-rate/{subject}/{process}"):

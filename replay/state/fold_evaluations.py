@@ -43,7 +43,7 @@ def _work_rate_measured(state: RunState, event: RecordedEvent, payload: p.WorkRa
     require(is_tested or state.status == "running", event, f"the run is {state.status}")
     require(payload.process == state.process_seq, event, "it is of another process")
     for point in payload.points:
-        is_sane = point.size >= 1 and point.work >= 0 and point.cpu_s >= 0.0
+        is_sane = point.size >= 1 and min(point.work, point.cpu_s, point.call_s) >= 0
         require(is_sane, event, f"the measurement on {point.instance} has a number below its range")
     if payload.subject == BASELINE:
         require(rates.reference_seq < state.process_seq, event, "the baseline was measured before")

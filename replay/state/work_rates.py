@@ -4,14 +4,15 @@ Work units are counted by the code that does the work, so a unit of one implemen
 unit of another does. The rate of an implementation is measured once, when a run first needs it: the units it
 charges per second of processor time, on training instances of different sizes. The rate of the last position
 of the domain's safe baseline is the *reference*: a unit counts as `reference rate / own rate` units from then
-on. Measurements are observations; all that follows from them is computed here, and again by a replay.
+on. What a call takes besides, where that was measured, counts as the reference's units of that time.
+Measurements are observations; all that follows from them is computed here, and again by a replay.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -33,6 +34,13 @@ class ScalePoint(NamedTuple):
     scale: float
 
 
+class CallPoint(NamedTuple):
+    """What a call of an implementation costs at one size of instance."""
+
+    size: int
+    units: float
+
+
 class RatePoint(NamedTuple):
     """Units per second of processor time at one size of instance."""
 
@@ -51,6 +59,8 @@ class WorkRates:
     """Event that brought it; 0 before."""
     scales: Map[ImplementationId, tuple[ScalePoint, ...]] = Map()
     """By implementation and ascending size."""
+    calls: Map[ImplementationId, tuple[CallPoint, ...]] = Map()
+    """By implementation and ascending size; of those whose calls cost nothing besides, none."""
     measured: Map[str, tuple[WorkRatePoint, ...]] = Map()
     """The figures themselves, by subject; of the baseline those of the first process."""
 
@@ -75,6 +85,16 @@ class WorkRates:
         points = self.scales.get(implementation, ())
         return float(f"{_interpolate([(p.size, p.scale) for p in points], size):.3g}") if points else 1.0
 
+    def call_cost(self, implementation: ImplementationId, size: int) -> float:
+        """Return the units that a call of `implementation` counts besides what it charges on an instance of
+        `size` numbers.
+
+        It is linear between measured sizes and proportional to the size beyond them, as reading the numbers
+        of an instance is. Rounded to three digits.
+        """
+        points = self.calls.get(implementation, ())
+        return float(f"{_linear(points, size):.3g}") if points else 0.0
+
     def seconds(self, work: float, size: int) -> float | None:
         """Return the processor time that `work` units stand for, ``None`` while no reference is known."""
         if not self.reference:
@@ -95,22 +115,31 @@ class WorkRates:
     def with_reference(self, points: Sequence[WorkRatePoint], seq: int) -> WorkRates:
         """Return a copy in which the safe baseline was measured by the event `seq`."""
         measured = self.measured if BASELINE in self.measured else self.measured.set(BASELINE, tuple(points))
-        return WorkRates(_rates(points), seq, self.scales, measured)
+        return replace(self, reference=_rates(points), reference_seq=seq, measured=measured)
 
     def with_implementation(self, name: ImplementationId, points: Sequence[WorkRatePoint]) -> WorkRates:
-        """Return a copy in which `name` was measured; its scales refer to the present reference."""
+        """Return a copy in which `name` was measured; its scales and the costs of its calls refer to the
+        present reference."""
         reference = [(p.size, p.rate) for p in self.reference]
-        scales = [
-            ScalePoint(p.size, _interpolate(reference, p.size) * p.cpu_s / p.work)
-            for p in points
-            if reference and is_measurable(p)
-        ]
-        return WorkRates(
-            self.reference,
-            self.reference_seq,
-            self.scales.set(name, tuple(sorted(scales))),
-            self.measured.set(name, tuple(points)),
+        told = [p for p in points if reference and is_measurable(p)]
+        scales = [ScalePoint(p.size, _interpolate(reference, p.size) * p.cpu_s / p.work) for p in told]
+        calls = [CallPoint(p.size, _interpolate(reference, p.size) * p.call_s) for p in told]
+        has_costs = any(point.units > 0.0 for point in calls)
+        return replace(
+            self,
+            scales=self.scales.set(name, tuple(sorted(scales))),
+            calls=self.calls.set(name, tuple(sorted(calls))) if has_costs else self.calls,
+            measured=self.measured.set(name, tuple(points)),
         )
+
+    def configured_alike(self, child: ImplementationId, parent: ImplementationId) -> WorkRates:
+        """Return a copy in which `child` counts as `parent` does, if that was measured."""
+        rates = self
+        if (scales := rates.scales.get(parent)) is not None:
+            rates = replace(rates, scales=rates.scales.set(child, scales))
+        if (calls := rates.calls.get(parent)) is not None:
+            rates = replace(rates, calls=rates.calls.set(child, calls))
+        return rates
 
 
 def is_measurable(point: WorkRatePoint) -> bool:
@@ -120,6 +149,15 @@ def is_measurable(point: WorkRatePoint) -> bool:
 
 def _rates(points: Sequence[WorkRatePoint]) -> tuple[RatePoint, ...]:
     return tuple(sorted(RatePoint(p.size, p.work / p.cpu_s) for p in points if is_measurable(p)))
+
+
+def _linear(points: Sequence[CallPoint], size: int) -> float:
+    """Return the units at `size`; `points` are of ascending size, at least one."""
+    for low, high in pairwise(points):
+        if low.size <= size <= high.size and low.size < high.size:
+            return low.units + (high.units - low.units) * (size - low.size) / (high.size - low.size)
+    nearest = points[0] if size <= points[0].size else points[-1]
+    return nearest.units * size / nearest.size
 
 
 def _interpolate(points: Sequence[tuple[int, float]], size: int) -> float:

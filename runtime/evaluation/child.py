@@ -72,6 +72,8 @@ class Order:
     seed: tuple[int, ...]
     scales: tuple[float, ...]
     """What a work unit counts, by position."""
+    call_costs: tuple[float, ...]
+    """Units that a call counts besides, by position; empty: none."""
     shares: tuple[float, ...]
     """Parts of the budget, by position; empty: equal."""
     is_preparation: bool
@@ -83,7 +85,8 @@ class Order:
     def from_message(cls, data: bytes) -> Order:
         """Return the order that :meth:`message` packed as `data`."""
         fields = wire.decode(data)
-        return cls(**{**fields, **{name: tuple(fields[name]) for name in ("seed", "scales", "shares")}})
+        rows = ("seed", "scales", "call_costs", "shares")
+        return cls(**{**fields, **{name: tuple(fields[name]) for name in rows}})
 
     def message(self) -> bytes:
         """Return the order as its child is sent it."""
@@ -105,7 +108,7 @@ class Rehearsal:
         position = PipelinePosition("rehearsal", f"{_FOLDER}/rehearsal.py", _TRIVIAL)
         _code(position)
         self._program = wire.encode({**vars(position), "compiled": wire.encode(position.compiled)})
-        self._order = Order(1, 1, "work", (0,), (), (), False, 1.0).message()
+        self._order = Order(1, 1, "work", (0,), (), (), (), False, 1.0).message()
         self._environment = environment
 
     def run(self, make_decoder: MakeDecoder) -> None:
@@ -168,7 +171,9 @@ def evaluate(
         is_loading = False
         environment = wire.decode(receive_instance())
         decoder = make_decoder(environment)
-        budget = Budget(order.budget, order.unit, len(runs), clock, order.scales, order.shares)
+        budget = Budget(
+            order.budget, order.unit, len(runs), clock, order.scales, order.shares, order.call_costs
+        )
         execution = execute(runs, environment, decoder, budget, rng, ask, clock)
         return _solution(execution, budget.work, pipeline[-1].compiled if order.is_preparation else {})
     except _InvalidAnswerError as error:

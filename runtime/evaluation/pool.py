@@ -205,6 +205,7 @@ class EvaluatorPool:
         job = await self._job(world, request.steps, budget, request.seed, self._deadlines(budget, world))
         job.fields |= {
             "scales": list(request.scales),
+            "call_costs": list(request.call_costs),
             "shares": list(request.shares),
             "run_cpu_s": request.cpu_limit_s,
         }
@@ -367,6 +368,7 @@ class EvaluatorPool:
             "unit": budget.unit,
             "seed": list(seed),
             "scales": [],
+            "call_costs": [],
             "shares": [],
             "deadlines": list(deadlines),
             "run_cpu_s": None,

@@ -80,7 +80,7 @@ class Channel:
             raise Hangup from error
 
 
-_ORDER = ("budget", "unit", "seed", "scales", "shares", "is_preparation")
+_ORDER = ("budget", "unit", "seed", "scales", "call_costs", "shares", "is_preparation")
 """Fields of a request that its child gets as they are."""
 
 

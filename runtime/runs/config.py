@@ -113,6 +113,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         # equal work is equal time on large instances, and with other constants
         "work_by_size": True,
         "calibrate_constants": True,
+        "call_costs": True,
     }
 )
 """What did better in short runs, and what makes equal work equal time (``docs/explanation/method.md``); not

@@ -258,6 +258,7 @@ EVERY_RULE: dict[str, Any] = {
     "no_change_rest": 1,
     "configurations": True,
     "near_copy_lines": 1,
+    "call_costs": True,
     "incumbent_edits": 2,
     "gate_instances": 3,
     "gate_patience": 1.0,

@@ -149,6 +149,69 @@ def test_scales_are_one_positive_number_for_each_position(scales: tuple[float, .
         Budget(10, "work", 2, scales=scales)
 
 
+def test_what_all_calls_take_is_taken_off_before_positions_share_the_rest() -> None:
+    budget = Budget(100, "work", 2, call_costs=(10.0, 30.0))
+    assert budget.work == 10  # the call of the first position
+    budget.charge(29)
+    assert not budget.exhausted()
+    assert budget.remaining() == pytest.approx(1 / 30)
+    budget.charge(1)
+    assert budget.exhausted()
+    budget.next_position()
+    assert budget.work == 70
+    assert budget.remaining() == 1.0
+    budget.charge(30)
+    assert budget.exhausted()
+    assert budget.work == 100
+
+
+def test_calls_that_take_more_than_there_is_leave_a_little() -> None:
+    budget = Budget(100, "work", 2, call_costs=(80.0, 90.0))
+    budget.charge(1)
+    assert budget.exhausted()
+    budget.next_position()
+    budget.charge(1)
+    assert budget.exhausted()
+    assert budget.work == 172
+
+
+def test_a_walk_that_repeats_counts_no_calls() -> None:
+    budget = Budget(100, "work", 2, scales=(3.0, 1.0), call_costs=(10.0, 30.0))
+    budget.put_together()
+    budget.charge(99)
+    assert not budget.exhausted()
+    budget.charge(1)
+    assert budget.exhausted()
+    assert budget.work == 100
+
+
+@given(
+    st.integers(1, 10_000),
+    st.lists(st.tuples(st.floats(0.01, 100.0), st.floats(0.0, 50.0)), min_size=1, max_size=8),
+)
+def test_positions_that_use_up_their_shares_spend_the_budget_with_their_calls(
+    amount: int, positions: list[tuple[float, float]]
+) -> None:
+    shares, costs = zip(*positions, strict=True)
+    budget = Budget(amount, "work", len(positions), shares=shares, call_costs=costs)
+    units = 0
+    for position in range(len(positions)):
+        if position:
+            budget.next_position()
+        while not budget.exhausted():
+            budget.charge(1)
+            units += 1
+    left = max(amount - sum(costs), 0.02 * amount)
+    assert left - 1e-6 <= units < left + len(positions)
+    assert budget.work == int(units + sum(costs))
+
+
+@pytest.mark.parametrize("costs", [(1.0,), (1.0, -1.0), (1.0, float("inf")), (1.0, 1.0, 1.0)])
+def test_costs_of_calls_are_one_number_from_0_for_each_position(costs: tuple[float, ...]) -> None:
+    with pytest.raises(ValueError, match="expected 2 costs of calls"):
+        Budget(10, "work", 2, call_costs=costs)
+
+
 def test_a_position_has_its_share_of_what_remains() -> None:
     budget = Budget(100, "work", 3, shares=(2.0, 6.0, 2.0))
     budget.charge(20)

@@ -14,8 +14,9 @@ FAST = ImplementationId("climb.000000000001")
 SLOW = ImplementationId("climb.000000000002")
 
 
-def point(size: int, work: int, cpu_s: float) -> WorkRatePoint:
-    return WorkRatePoint(instance=InstanceKey(f"g/{size}"), size=size, work=work, cpu_s=cpu_s)
+def point(size: int, work: int, cpu_s: float, call_s: float = 0.0) -> WorkRatePoint:
+    key = InstanceKey(f"g/{size}")
+    return WorkRatePoint(instance=key, size=size, work=work, cpu_s=cpu_s, call_s=call_s)
 
 
 REFERENCE = WorkRates().with_reference([point(100, 1000, 1.0), point(10_000, 100, 1.0)], seq=7)
@@ -110,3 +111,32 @@ def test_a_scale_lies_between_those_measured(points: dict[int, tuple[int, float]
     assert min(scales) * (0.99) <= rates.scale(FAST, size) <= max(scales) * (1.01)
     for known, scale in rates.scales[FAST]:
         assert rates.scale(FAST, known) == pytest.approx(scale, rel=0.006)
+
+
+def test_a_call_costs_the_units_that_the_baseline_makes_in_its_time() -> None:
+    rates = REFERENCE.with_implementation(FAST, [point(100, 3000, 0.5), point(10_000, 3000, 0.5, 0.03)])
+    assert rates.scale(FAST, 10_000) == 0.0167  # what calls take does not make units dearer
+    assert rates.call_cost(FAST, 10_000) == pytest.approx(3.0)
+    assert rates.call_cost(FAST, 100) == 0.0
+    assert rates.call_cost(FAST, 5050) == pytest.approx(1.5)  # linear between
+    assert rates.call_cost(FAST, 20_000) == pytest.approx(6.0)  # proportional beyond
+    assert rates.call_cost(FAST, 50) == 0.0
+    assert rates.call_cost(SLOW, 10_000) == 0.0
+
+
+def test_calls_that_cost_nothing_leave_no_trace() -> None:
+    rates = REFERENCE.with_implementation(FAST, [point(100, 3000, 0.5), point(10_000, 3000, 0.5)])
+    assert not rates.calls
+    again = rates.with_reference([point(100, 4000, 1.0)], seq=99)
+    costly = again.with_implementation(SLOW, [point(100, 3000, 0.5, 0.01)])
+    assert costly.call_cost(SLOW, 100) == pytest.approx(40.0)
+    assert costly.with_reference([point(100, 10, 1.0)], seq=100).call_cost(SLOW, 100) == pytest.approx(40.0)
+
+
+def test_a_child_counts_as_its_parent_with_its_calls() -> None:
+    child = ImplementationId("climb.000000000003")
+    rates = REFERENCE.with_implementation(FAST, [point(100, 3000, 0.5, 0.01)])
+    alike = rates.configured_alike(child, FAST)
+    assert alike.scale(child, 100) == rates.scale(FAST, 100)
+    assert alike.call_cost(child, 200) == rates.call_cost(FAST, 200) > 0.0
+    assert rates.configured_alike(child, SLOW) == rates

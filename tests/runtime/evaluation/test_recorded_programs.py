@@ -123,7 +123,7 @@ class Validation:
                         limit_s = seconds_of_work(self.state)
                         assert limit_s is not None
                         longer_s = LONGER * limit_s
-                        request = replace(request, budget=longer_s, unit="s", scales=())
+                        request = replace(request, budget=longer_s, unit="s", scales=(), call_costs=())
                     request = replace(request, cpu_limit_s=None)  # it knows the machine that measured
                     reply = await pool.evaluate(request)
                     outcomes[number, key] = Outcome(reply.objective, reply.failure)
