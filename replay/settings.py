@@ -331,7 +331,8 @@ class RunSettings(BaseModel):
     counts as the text it configures."""
     call_costs: bool = False
     """Whether it is measured what a call of an implementation takes besides what its units take, such as a
-    first solution that is built whatever is left, and counted when the call begins."""
+    first solution that is built whatever is left; what the calls of a walk take is taken off its budget
+    before the positions share it."""
     work_rates: str | None = None
     """Run of the same database whose measured rates are taken over, so that its evaluations can be repeated
     bit for bit; when unset, they are measured, or taken from the run whose answers are recorded."""
