@@ -36,9 +36,15 @@ def _without_inheritance(replaced: dict[str, Any]) -> dict[str, Any]:
     return {**replaced, "inherits_credits": False}
 
 
+def _without_costs_of_calls(data: dict[str, Any]) -> dict[str, Any]:
+    """Before, rates were the only thing that was measured."""
+    return {**data, "points": [{**point, "call_s": 0.0} for point in data["points"]]}
+
+
 UPCASTERS: dict[tuple[str, int], Upcaster] = {
     ("TestStarted", 1): _untimed_candidates,
     ("ImplementationReplaced", 1): _without_inheritance,
+    ("WorkRateMeasured", 1): _without_costs_of_calls,
 }
 """``(type, old version)`` → function that turns its payload into one of the next version."""
 

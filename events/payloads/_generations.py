@@ -138,8 +138,11 @@ class WorkRatePoint(Model):
 class WorkRateMeasured(Payload, owner="evaluator_pool", operation="work-rate/{subject}/{process}"):
     """What work units of an implementation are worth, measured before its units are counted for anything.
 
-    An observation, like the result of an evaluation. The scales of charges follow from it.
+    An observation, like the result of an evaluation. The scales of charges and the costs of calls follow
+    from it.
     """
+
+    version: ClassVar[int] = 2
 
     subject: str
     """``baseline`` for the domain's safe baseline, the reference of all others; otherwise the id of an
