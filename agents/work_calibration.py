@@ -249,10 +249,10 @@ def told_apart(two: WorkRatePoint, calls: int, work: int, cpu_s: float) -> WorkR
     if 2 * work > _BY_CALLS * calls * two.work:
         return two
     a = (cpu_s * two.work - two.cpu_s * work) / (calls * two.work - 2 * work)
-    a = min(a, _MOST_IN_CALLS * two.cpu_s / 2)
+    a = min(a, _MOST_IN_CALLS * two.cpu_s / 2, (two.cpu_s - RESOLUTION_S) / 2)
     if a < RESOLUTION_S:
         return two
-    return two.model_copy(update={"cpu_s": two.cpu_s - 2 * a, "call_s": a})
+    return two.model_copy(update={"cpu_s": max(two.cpu_s - 2 * a, RESOLUTION_S), "call_s": a})
 
 
 class RateMeter:

@@ -21,7 +21,7 @@ from dga2d.events import payloads as p
 from dga2d.replay.errors import InvariantError
 from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.run_state import RunState
-from dga2d.replay.state.work_rates import RESOLUTION_S
+from dga2d.replay.state.work_rates import RESOLUTION_S, is_measurable
 
 Recorder = Callable[[int, Draft], RecordedEvent]
 
@@ -75,12 +75,14 @@ def test_calls_and_units_are_told_apart(call: float, unit: float, work: int, mor
     units = round(more * work)
     found = told_apart(measured(work, 2 * call + unit * work), 16, units, 16 * call + unit * units)
     whole = 2 * call + unit * work
-    if 2 * call <= 0.9 * whole:
+    least = max(0.1 * whole, RESOLUTION_S)
+    if unit * work >= least:
         assert found.call_s == pytest.approx(call, rel=1e-6)
         assert found.cpu_s == pytest.approx(unit * work, rel=1e-4)
     else:  # something must be left for the units
-        assert found.cpu_s == pytest.approx(0.1 * whole)
+        assert found.cpu_s == pytest.approx(least)
     assert 2 * found.call_s + found.cpu_s == pytest.approx(whole)
+    assert is_measurable(found)
 
 
 @given(st.integers(1, 1000), st.floats(0.001, 1.0), st.sampled_from([4, 16]))
@@ -93,6 +95,12 @@ def test_calls_too_short_to_be_measured_cost_nothing() -> None:
     two = measured(20_000, 0.1)
     assert told_apart(two, 16, 20_000, 0.1 + 14 * 0.9 * RESOLUTION_S) == two
     assert told_apart(two, 16, 20_000, 0.05) == two  # units that are cheaper in short calls
+
+
+def test_enough_is_left_to_tell_the_rate_by() -> None:
+    found = told_apart(measured(100, 0.007), 16, 100, 16 * 0.0035)
+    assert (found.call_s, found.cpu_s) == (pytest.approx(0.0025), pytest.approx(RESOLUTION_S))
+    assert is_measurable(found)
 
 
 def state_of(simulation: Simulation, *, told: bool) -> tuple[RunState, MemoryLog]:

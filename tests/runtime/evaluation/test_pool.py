@@ -59,6 +59,22 @@ async def test_positions_have_the_parts_of_the_budget_asked_for(pool: EvaluatorP
     assert [position.work for position in result.trace] == [0, 125, 375]  # the first one leaves its part
 
 
+async def test_what_calls_take_is_taken_off_before_positions_share_the_budget(
+    pool: EvaluatorPool, line: Any
+) -> None:
+    costs = (20.0, 0.0, 80.0)
+    result = await pool.evaluate(line.task(line.order, line.swap, line.swap, call_costs=costs))
+    assert [position.work for position in result.trace] == [20, 200, 280]  # with the calls themselves
+    assert result.work == 500
+
+
+async def test_costs_of_calls_do_not_go_with_seconds(line: Any) -> None:
+    with pytest.raises(ValueError, match="the budget is in seconds"):
+        line.task(call_costs=(0.0, 10.0), budget=0.1, unit="s")
+    with pytest.raises(ValueError, match="expected 2 costs of calls"):
+        line.task(call_costs=(1.0,))
+
+
 async def test_global_random_numbers_follow_from_the_seed(pool: EvaluatorPool, line: Any) -> None:
     source = (
         "import random\nimport numpy as np\nimport numba\n\n\n@numba.njit\ndef draw():\n"
