@@ -30,6 +30,7 @@ from dga2d.events import InstanceKey, RunId
 from dga2d.events.payloads import Step
 from dga2d.replay.archive import import_run
 from dga2d.replay.settings import RunSettings
+from dga2d.replay.state.work_rates import WorkRates
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.runs.problem import Problem
@@ -66,6 +67,8 @@ async def measure(
         assert best is not None
         settings = RunSettings.model_validate({**state.settings.model_dump(), **changes})
         state = replace(state, settings=settings)
+        if changes:  # which may be about how rates are measured
+            state = replace(state, work_rates=WorkRates())
         problem = Problem.open(header.domain, data)
         sources = SourceReader(store)
         found = {"baseline": header.baseline, "best program": best.steps}
