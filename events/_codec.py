@@ -37,7 +37,7 @@ def _without_inheritance(replaced: dict[str, Any]) -> dict[str, Any]:
 
 
 def _without_costs_of_calls(data: dict[str, Any]) -> dict[str, Any]:
-    """Before, rates were the only thing that was measured."""
+    """Say that no time of calls was told apart: nobody looked for it."""
     return {**data, "points": [{**point, "call_s": 0.0} for point in data["points"]]}
 
 
