@@ -23,7 +23,7 @@ from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.graphs import incompatibility
 from dga2d.agents.proposing.tasks import OperatorContract
-from dga2d.agents.proposing.variation import place_in_range, rewrite, vary
+from dga2d.agents.proposing.variation import ENDLESS, place_in_range, rewrite, vary
 from dga2d.agents.scoring import best_implementations
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
@@ -138,6 +138,8 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
         enter(proposal)
     for proposal in islice(_with_untried(material), state.settings.race_sweep):
         enter(proposal)
+    for proposal in islice(_with_substitutes(material), state.settings.race_substitutes):
+        enter(proposal)
     for steps in material.rivals:
         enter(NewContender("sampled", "sampled by the policy", steps))
     weights = {move: move_weight(state, move) for move in sorted(MOVES.keys() & moves)}
@@ -227,6 +229,45 @@ def _with_untried(material: RaceMaterial) -> Iterator[NewContender]:
             continue
         chosen = walks[material.draw(len(walks))]
         yield NewContender("walk", f"untried operator: {' → '.join(_operators(chosen))}", chosen)
+
+
+def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
+    """Yield the incumbent with another operator of the same kind in the place of one, in each of its
+    implementations that has not raced there, in a drawn order.
+
+    The position that takes most of the time comes first; those below ``share_effort`` have no turn.
+    """
+    state, steps = material.state, material.incumbent
+    if "walk" not in state.settings.moves:
+        return
+    for place in sorted(range(len(steps)), key=lambda i: -_effort(material, i)):
+        if _effort(material, place) < state.settings.share_effort:
+            return
+        old = steps[place]
+        others = [
+            old.model_copy(update={"operator": operator, "implementation": implementation})
+            for operator in present_graph(state).operators
+            if operator != old.operator
+            and _kind(material.contracts[operator]) == _kind(material.contracts[old.operator])
+            for implementation in state.pools.get(operator, ())
+        ]
+        for number in material.draws.permutation(len(others)):
+            changed = (*steps[:place], others[int(number)], *steps[place + 1 :])
+            if program_key(changed) not in state.raced and material.is_walk(_operators(changed)):
+                yield NewContender("walk", f"another of its kind: {' → '.join(_operators(changed))}", changed)
+
+
+def _effort(material: RaceMaterial, place: int) -> float:
+    """Return the mean part of the time that a position of the incumbent takes; 1 where none is known."""
+    known = contribution(material.state, material.incumbent[place].implementation)
+    return known.effort / known.runs if known.runs else 1.0
+
+
+def _kind(operator: OperatorContract) -> tuple[str, str, str]:
+    """Return what an operator takes and leaves, and its category; searches that use all the time they get are
+    of one kind."""
+    category = ENDLESS[0] if operator.category in ENDLESS else operator.category
+    return operator.requires, operator.provides, category
 
 
 def _operators(steps: Steps) -> tuple[OperatorId, ...]:

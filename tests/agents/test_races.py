@@ -21,7 +21,7 @@ from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals, 
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.domains.core.tunables import find_tunables
-from dga2d.events import ImplementationId, InstanceKey
+from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import (
     EvaluationRecorded,
     ImplementationProposed,
@@ -314,6 +314,42 @@ def test_a_sweep_brings_every_operator_once_before_any_is_drawn(
     assert 1 < len(first) <= len(state.graph.operators)
     state = replace(state, raced=frozenset(program_key(proposal.steps) for proposal in first[1:]))
     assert [proposal.change for proposal in swept()] == [first[0].change]
+
+
+def test_substitutes_are_of_the_same_kind_and_begin_where_most_time_goes(
+    raced: tuple[RunState, MemoryLog], racing: Simulation
+) -> None:
+    """Every implementation once, and none where a position takes hardly any time."""
+    state, _ = before(raced[1], RaceStarted)[-1]
+    known, steps = racing.prompt_context.contracts, incumbent(state)
+    contracts = {**known, OperatorId("climb"): replace(known[OperatorId("climb")], category="recombination")}
+    texts = {s.implementation: raced[1].blobs[state.sources[s.implementation]].decode() for s in steps}
+    assert [step.operator for step in steps] == ["build", "intensify", "climb"]
+
+    def substitutes(
+        count: int, efforts: tuple[float, ...], raced: frozenset[str] = frozenset()
+    ) -> list[NewContender]:
+        efforts_of = zip(steps, efforts, strict=True)
+        contributions = Map({s.implementation: Contribution(effort, 0.0, 1) for s, effort in efforts_of})
+        settings = state.settings.model_copy(update={"race_substitutes": count, "share_effort": 0.1})
+        changed = replace(state, raced=raced, settings=settings, contributions=contributions)
+        material = RaceMaterial(changed, texts, contracts, np.random.default_rng(1))
+        return [p for p in draw_proposals(material, 60) if p.change.startswith("another of its kind")]
+
+    def places(found: list[NewContender]) -> list[int]:
+        return [next(i for i, s in enumerate(p.steps) if s != steps[i]) for p in found]
+
+    first = substitutes(60, (0.8, 0.05, 0.05))
+    assert {*places(first)} == {0}
+    assert {(p.move, p.steps[0].operator) for p in first} == {("walk", "start")}
+    assert sorted(p.steps[0].implementation for p in first) == sorted(state.pools[OperatorId("start")])
+    tried = frozenset(program_key(proposal.steps) for proposal in first[1:])
+    assert [p.steps for p in substitutes(60, (0.8, 0.05, 0.05), tried)] == [first[0].steps]
+    assert len(substitutes(1, (0.8, 0.05, 0.05))) == 1
+    assert substitutes(0, (0.8, 0.05, 0.05)) == []
+    found = substitutes(60, (0.2, 0.05, 0.7))
+    assert [*dict.fromkeys(places(found))] == [2, 0], "the most time first, an annealing for a recombination"
+    assert {p.steps[2].operator for p in found if p.steps[2] != steps[2]} == {"intensify"}
 
 
 def test_the_training_split_is_used_evenly(raced: tuple[RunState, MemoryLog]) -> None:

@@ -7,7 +7,7 @@ Source: O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the t
 """
 
 import numpy as np
-from parts.bridges import bridge_repeatedly
+from parts.bridges import bridge, bridge_repeatedly
 
 BRIDGES = 1  # tunable: int 1..10
 SEGMENT = 50  # tunable: int 2..200
@@ -17,8 +17,7 @@ def bridged(tour, rng):
     n = len(tour)
     longest = min(SEGMENT, (n - 2) // 3)
     b, c, d = np.cumsum(rng.integers([1, 2, 1], longest + 1))
-    tour = np.roll(tour, -int(rng.integers(n)))
-    return np.concatenate([tour[c:d], tour[b:c], tour[:b], tour[d:]])
+    return bridge(tour, int(rng.integers(n)), b, c, d)
 
 
 def run(env_data, state, calc_makespan_fn):

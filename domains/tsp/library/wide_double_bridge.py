@@ -6,7 +6,7 @@ Source: O. Martin, S. W. Otto, E. W. Felten, "Large-step Markov chains for the t
 """
 
 import numpy as np
-from parts.bridges import bridge_repeatedly
+from parts.bridges import bridge, bridge_repeatedly
 
 BRIDGES = 1  # tunable: int 1..10
 
@@ -14,9 +14,7 @@ BRIDGES = 1  # tunable: int 1..10
 def bridged(tour, rng):
     n = len(tour)
     a, b, c, d = np.sort(rng.choice(n - 4, size=4, replace=False)) + np.arange(4)
-    tour = np.roll(tour, -a)
-    b, c, d = b - a, c - a, d - a
-    return np.concatenate([tour[c:d], tour[b:c], tour[:b], tour[d:]])
+    return bridge(tour, a, b - a, c - a, d - a)
 
 
 def run(env_data, state, calc_makespan_fn):

@@ -32,8 +32,10 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
         smoke_target=290.0,
         blocks=frozenset(
             {
+                "acceptance",
                 "cooling",
                 "crossover",
+                "customers-to-remove",
                 "insertion-order",
                 "insertion-place",
                 "insertion-score",
@@ -47,7 +49,17 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
         ),
         do_blocks_stand_alone=False,
         own_functions=frozenset(
-            {"improve_customer", "sweep", "next_customer", "cooling", "cheapest_place", "kick", "reconnect"}
+            {
+                "accepts",
+                "cheapest_place",
+                "choose_customers",
+                "cooling",
+                "improve_customer",
+                "kick",
+                "next_customer",
+                "reconnect",
+                "sweep",
+            }
         ),
         oddities=(
             (Instance("cvrp", "random", "one-place", {"routing": IN_ONE_PLACE}), 0.0),
@@ -85,6 +97,40 @@ class VehicleRoutingLibrary(LibraryRuns, LibraryTexts):
                 np.testing.assert_array_equal(flat[place[flat]], flat)
                 between += is_made and routes[0] != routes[1]
         assert between > 100
+
+    @pytest.mark.parametrize("number", [0, 1, 2], ids=["random", "related", "annealed"])
+    def test_a_round_of_removals_keeps_routes_loads_and_length(self, plain: Load, number: int) -> None:
+        """Whether its result stays or is taken back."""
+        name = "large_neighbourhood_search"
+        texts = [text for operator, text in self.specimen.cases if operator.id == name]
+        functions = plain(texts[number]).__globals__
+        stayed = 0
+        for seed in range(12):
+            instance, rng = random_instance(14, seed, slack=2.0 + seed % 3), np.random.default_rng(seed)
+            data = DOMAIN.environment(instance)
+            n, dist, demands = data["num_nodes"], np.array(data["dist_matrix"]), np.array(data["demands"])
+            after, before, ring_of = (np.empty(2 * n - 1, np.int32) for _ in range(3))
+            functions["thread_rings"](random_sequence(instance, seed), after, before, ring_of, n)
+            load = np.zeros(n - 1, np.int64)
+            np.add.at(load, ring_of[1:n], demands[1:])
+            length = functions["rings_length"](after, dist)
+            near, best, lengths = functions["near_customers"](data, 6), after.copy(), np.full(3, length)
+            rings = after, before, ring_of, load, demands, data["capacity"], dist, near
+            for _ in range(20):
+                old = after.copy()
+                functions["make_rounds"](*rings, 5, 0.5, lengths, best, 1, rng)
+                stayed += int((after != old).any())
+                np.testing.assert_array_equal(before[after], np.arange(after.size))
+                sequence = functions["read_rings"](after, n)
+                assert sorted(sequence[sequence > 0].tolist()) == list(range(1, n))
+                assert plain_length(instance.data["routing"], sequence.tolist()) == lengths[0]
+                assert functions["rings_length"](after, dist) == lengths[0]
+                expected = np.zeros(n - 1, np.int64)
+                np.add.at(expected, ring_of[1:n], demands[1:])
+                np.testing.assert_array_equal(load, expected)
+                assert load.max() <= data["capacity"]
+            assert functions["rings_length"](best, dist) == lengths[1] <= lengths[0]
+        assert stayed > 20
 
     @pytest.mark.slow
     @pytest.mark.timeout(900)

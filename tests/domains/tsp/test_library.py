@@ -83,6 +83,18 @@ class OperatorsOfToursClaims:
                     gone = links(before) - links(apply(run, instance, before, seed).sequence)
                     assert 1 <= len(gone) <= 12
 
+    def test_a_bridge_is_the_tour_with_its_three_segments_in_the_opposite_order(self, plain: Load) -> None:
+        functions = plain(operator_called("double_bridge").implementations[0]).__globals__
+        rng = np.random.default_rng(5)
+        for n in (8, 9, 30):
+            tour = rng.permutation(n).astype(np.int32)
+            for _ in range(40):
+                start = int(rng.integers(n))
+                b, c, d = np.sort(1 + rng.choice(n - 2, 3, replace=False))
+                first = np.roll(tour, -start)
+                expected = np.concatenate([first[c:d], first[b:c], first[:b], first[d:]])
+                np.testing.assert_array_equal(functions["bridge"](tour, start, b, c, d), expected)
+
     def test_double_bridge_exchanges_exactly_four_edges(self, plain: Load) -> None:
         for implementation in operator_called("double_bridge").implementations:
             run = plain(implementation)

@@ -15,7 +15,9 @@ def read_tour(env_data, state, neighbours):
     """Distances, int32; at most `neighbours` nearest cities of each; the tour and the cities' positions."""
     dist, near = env_data["prepared"](near_cities, neighbours)
     tour = np.array(state.sequence, dtype=np.int32)
-    return dist, near, tour, np.argsort(tour).astype(np.int32)
+    pos = np.empty(tour.size, dtype=np.int32)
+    pos[tour] = np.arange(tour.size, dtype=np.int32)
+    return dist, near, tour, pos
 
 
 def length_of(tour, dist):

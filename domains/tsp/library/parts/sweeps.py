@@ -10,18 +10,25 @@ from numba import njit
 from parts.cities import read_tour
 from parts.taker import improve_city
 
+MOVES_PER_CHUNK = 200
+
 
 @njit(cache=True)
 def sweep(tour, pos, dist, near, awake):
-    """Try each city whose don't-look bit is off once; returns the number of moves."""
-    moves = 0
-    for city in range(tour.size):
-        if awake[city]:
-            if improve_city(city, tour, pos, dist, near, awake) > 0:
-                moves += 1
-            else:
-                awake[city] = 0
-    return moves
+    """Sweep over the cities whose don't-look bits are off until there is none, or MOVES_PER_CHUNK moves are
+    made. Returns moves and sweeps, together, and whether there are such cities.
+    """
+    units, moves, is_going_on = 0, 0, True
+    while is_going_on and moves < MOVES_PER_CHUNK:
+        for city in range(tour.size):
+            if awake[city]:
+                if improve_city(city, tour, pos, dist, near, awake) > 0:
+                    moves += 1
+                else:
+                    awake[city] = 0
+        units += 1
+        is_going_on = awake.any()
+    return units + moves, is_going_on
 
 
 def descend_by_sweeps(env_data, state, neighbours):
@@ -30,8 +37,9 @@ def descend_by_sweeps(env_data, state, neighbours):
     if n < 5:
         return state
     dist, near, tour, pos = read_tour(env_data, state, neighbours)
-    awake = np.ones(n, dtype=np.uint8)
-    while awake.any() and not budget.exhausted():
-        budget.charge(sweep(tour, pos, dist, near, awake) + 1)
+    awake, is_going_on = np.ones(n, dtype=np.uint8), True
+    while is_going_on and not budget.exhausted():
+        units, is_going_on = sweep(tour, pos, dist, near, awake)
+        budget.charge(units)
     state.sequence = tour
     return state
