@@ -23,7 +23,7 @@ from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.graphs import incompatibility
 from dga2d.agents.proposing.tasks import OperatorContract
-from dga2d.agents.proposing.variation import ENDLESS, place_in_range, rewrite, vary
+from dga2d.agents.proposing.variation import ENDLESS, ITERABLE, place_in_range, rewrite, vary
 from dga2d.agents.scoring import best_implementations
 from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
@@ -233,7 +233,8 @@ def _with_untried(material: RaceMaterial) -> Iterator[NewContender]:
 
 def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield the incumbent with another operator of the same kind in the place of one, in each of its
-    implementations that has not raced there, in a drawn order.
+    implementations that has not raced there: searches that use all the time they get, in a drawn order, then
+    others.
 
     The position that takes most of the time comes first; those below ``share_effort`` have no turn.
     """
@@ -248,11 +249,12 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
             old.model_copy(update={"operator": operator, "implementation": implementation})
             for operator in present_graph(state).operators
             if operator != old.operator
-            and _kind(material.contracts[operator]) == _kind(material.contracts[old.operator])
+            and _may_replace(material.contracts[operator], material.contracts[old.operator])
             for implementation in state.pools.get(operator, ())
         ]
-        for number in material.draws.permutation(len(others)):
-            changed = (*steps[:place], others[int(number)], *steps[place + 1 :])
+        drawn = [others[int(number)] for number in material.draws.permutation(len(others))]
+        for step in sorted(drawn, key=lambda step: material.contracts[step.operator].category not in ENDLESS):
+            changed = (*steps[:place], step, *steps[place + 1 :])
             if program_key(changed) not in state.raced and material.is_walk(_operators(changed)):
                 yield NewContender("walk", f"another of its kind: {' → '.join(_operators(changed))}", changed)
 
@@ -263,11 +265,13 @@ def _effort(material: RaceMaterial, place: int) -> float:
     return known.effort / known.runs if known.runs else 1.0
 
 
-def _kind(operator: OperatorContract) -> tuple[str, str, str]:
-    """Return what an operator takes and leaves, and its category; searches that use all the time they get are
-    of one kind."""
-    category = ENDLESS[0] if operator.category in ENDLESS else operator.category
-    return operator.requires, operator.provides, category
+def _may_replace(new: OperatorContract, old: OperatorContract) -> bool:
+    """Return whether an operator is of the kind of another: it takes and leaves the same, and is of its
+    category or, in the place of any search, one that uses all the time it gets."""
+    is_search = new.category in ENDLESS and old.category in ITERABLE
+    return (new.requires, new.provides) == (old.requires, old.provides) and (
+        new.category == old.category or is_search
+    )
 
 
 def _operators(steps: Steps) -> tuple[OperatorId, ...]:
