@@ -4,8 +4,8 @@ A few bins are emptied and their items packed into them anew, in random order. A
 is left over. The temperature falls from HOT to nothing, in units of the sum of the squared fillings, full: 1.
 Method: large neighbourhood search.
 Source: P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems"
-(1998);
-G. Schrimpf and others, "Record breaking optimization results using the ruin and recreate principle" (2000).
+(1998); G. Schrimpf and others, "Record breaking optimization results using the ruin and recreate principle"
+(2000).
 Complexity: O(b p) per round for b boxes and p candidate points in the bins. Work units: one for as many items
 packed as a decoding packs.
 """

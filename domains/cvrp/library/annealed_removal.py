@@ -4,8 +4,8 @@ Customers drawn at random leave their routes; each returns to the place beside o
 that adds least to the length. The temperature falls from HOT to COLD times the mean edge length.
 Method: large neighbourhood search.
 Source: P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems"
-(1998);
-G. Schrimpf and others, "Record breaking optimization results using the ruin and recreate principle" (2000).
+(1998); G. Schrimpf and others, "Record breaking optimization results using the ruin and recreate principle"
+(2000).
 Complexity: O(REMOVED NEAR) per round, whatever the number of customers. Work units: one per round.
 """
 
