@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from tests.domains.fjsp.specimens import random_instance, random_state
-from tests.domains.library_claims import LibraryRuns, LibraryTexts, Specimen, shops
+from tests.domains.library_claims import LibraryRuns, LibraryTexts, Load, Specimen, shops
 
 from dga2d.domains.core.contract import Instance
 from dga2d.domains.fjsp import DOMAIN
@@ -27,8 +29,52 @@ class FlexibleJobShopLibrary(LibraryRuns, LibraryTexts):
         larger=((15, 8), (20, 5), (5, 20), (50, 10), (100, 9)),
         smoke_target=55.0,
         blocks=frozenset(
-            {"tabu-tenure", "priority-rule", "path-point", "random-move", "move-screening", "destruction"}
+            {
+                "acceptance",
+                "destruction",
+                "insertion-key",
+                "move-screening",
+                "operations-to-remove",
+                "path-point",
+                "priority-rule",
+                "random-move",
+                "tabu-tenure",
+            }
         ),
-        own_functions=frozenset({"draw_target", "is_worth_making"}),
+        own_functions=frozenset(
+            {"draw_target", "insertion_key", "is_worth_making", "longest_kept", "take_out"}
+        ),
+        do_blocks_stand_alone=False,
         oddities=((ZERO_TIMES, 0.0), (ONE_MACHINE_TWICE, 10.0)),
     )
+
+    @pytest.mark.parametrize("number", [0, 1, 2], ids=["random", "long-first", "annealed"])
+    def test_a_round_keeps_every_operation_and_tells_the_makespan(self, plain: Load, number: int) -> None:
+        """Whether its result stays, is too long, or is given up before all operations are back."""
+        name = "large_neighbourhood_search"
+        texts = [text for operator, text in self.specimen.cases if operator.id == name]
+        functions = plain(texts[number]).__globals__
+        stayed = given_back = 0
+        for seed in range(12):
+            instance, rng = random_instance(4, 3, seed), np.random.default_rng(seed)
+            data, state = DOMAIN.environment(instance), random_state(instance, seed)
+            shop, options, links, first, work = functions["prepare"](data)
+            best = functions["plan_of"](data, state)
+            present, decode = best.copy(), DOMAIN.decoder(data)
+            status = np.array([functions["lay_out"](best, shop, options, links, first)] * 2 + [0], np.int64)
+            for _ in range(20):
+                old, before = present.copy(), int(status[1])
+                functions["make_rounds"](
+                    1, 3, 0.5, shop, options, links, first, work, status, present, best, rng
+                )
+                is_new = bool((present != old).any())
+                stayed, given_back = stayed + is_new, given_back + (not is_new)
+                assert is_new or status[1] == before
+                for plan, makespan in ((present, status[1]), (best, status[0])):
+                    functions["put_plan"](data, state, plan)
+                    assert decode(state) == makespan
+                functions["keep"](old, shop, links)
+                np.testing.assert_array_equal(old, present)
+            assert status[0] <= status[1]
+        assert stayed > 20
+        assert given_back > 20

@@ -1,0 +1,29 @@
+"""Long operations first: a few operations leave the schedule and return by their processing times.
+
+The times are blurred by NOISE. Each returns to the machine and the place where the longest path through it is
+shortest. The new schedule stays if it is no longer than the old one.
+Method: large neighbourhood search.
+Source: P. Shaw, "Using constraint programming and local search methods to solve vehicle routing problems"
+(1998).
+Complexity: O(REMOVED N) per round for N operations. Work units: one per operation inserted and one per round.
+"""
+
+from numba import njit
+from parts.operation_rounds import search_by_operations
+from parts.plain_operations import choose_operations as choose_operations
+from parts.plain_operations import longest_kept as longest_kept
+
+REMOVED = 4  # tunable: int 1..20
+NOISE = 1.0  # tunable: float 0.0..3.0
+
+
+# exchangeable: insertion-key
+@njit(cache=True)
+def insertion_key(time, rng):
+    """Sorting key of an operation, smaller: returns earlier; `time`: how long it took on its machine."""
+    return -time * (1.0 + NOISE * rng.random())
+
+
+def run(env_data, state, calc_makespan_fn):
+    """Search from `state` until the share of the budget is spent."""
+    return search_by_operations(env_data, state, REMOVED)
