@@ -11,38 +11,33 @@ GECCO 2002: candidates that compete on common instances. What is drawn here is o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import islice, pairwise
-from typing import NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 
 from dga2d.agents.agent import open_basis, present_graph
 from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
-from dga2d.agents.proposing.graphs import incompatibility
 from dga2d.agents.proposing.tasks import OperatorContract
-from dga2d.agents.proposing.variation import ENDLESS, ITERABLE, place_in_range, rewrite, vary
+from dga2d.agents.proposing.variation import ENDLESS, ITERABLE
+from dga2d.agents.race_material import (
+    NewContender,
+    RaceMaterial,
+    Steps,
+    effort,
+    operators_of,
+    with_implementations,
+)
+from dga2d.agents.race_texts import set_constants, with_exchanged_blocks
 from dga2d.agents.scoring import best_implementations
-from dga2d.domains.core.contract import Implementation, OperatorName
-from dga2d.domains.core.tunables import Tunable, Value, find_tunables
-from dga2d.events import ImplementationId, OperatorId
+from dga2d.events import OperatorId
 from dga2d.events.payloads import RaceMove, Step
-from dga2d.replay.state.graph import END, START
-from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import MoveRecord, RunState, program_key
 from dga2d.replay.streams import choose
 
-Steps = tuple[Step, ...]
 DRAWS = 20
 """Draws of a move before it is given up for this race: most may repeat what has raced before."""
-SAMPLED = 2
-"""Pipelines of the generation that race, the best ones."""
 CODE_SHARE = 3
 """At most one contender in this many brings new code."""
-MOST_CONSTANTS = 3
-"""Most constants that one contender changes."""
 SHARE_DEVIATION = 1.0
 """Standard deviation of the logarithm of the factor by which a share is moved."""
 SMALL_SHARE = 0.2
@@ -53,67 +48,6 @@ PRIOR_STAYED, PRIOR_ENTERED = 3.0, 12.0
 """Contenders of every move that are taken to have survived and entered before the first race."""
 CONSTANTS_FIRST = 3.0
 """Weight of other constants beside all other moves, where only what was ahead counts as having survived."""
-MODEL_DRAWS = 5
-"""Values of a constant that are drawn to take the one that looks best."""
-BANDWIDTH = 0.15
-"""Standard deviation of the kernels over a constant's range."""
-
-
-class Configured(NamedTuple):
-    """A text with other constants."""
-
-    text: Implementation
-    parent: ImplementationId
-    constants: Mapping[str, Value]
-
-
-class NewContender(NamedTuple):
-    """A contender, and the configurations that it brings."""
-
-    move: RaceMove
-    change: str
-    steps: Steps
-    configured: tuple[Configured, ...] = ()
-
-
-@dataclass
-class RaceMaterial:
-    """What a move may use to make a contender."""
-
-    state: RunState
-    texts: Mapping[ImplementationId, str]
-    """Sources of the incumbent's implementations."""
-    contracts: Mapping[OperatorId, OperatorContract]
-    draws: np.random.Generator
-    incumbent: Steps = field(init=False)
-    rivals: tuple[Steps, ...] = field(init=False)
-    """The best pipelines of the generation and of the run, best first."""
-
-    def __post_init__(self) -> None:
-        self.incumbent = incumbent(self.state)
-        self.rivals = tuple(dict.fromkeys(self._rivals()))
-
-    def _rivals(self) -> Iterator[Steps]:
-        state, (generation, _) = self.state, open_basis(self.state)
-        for program in (state.checkpoint, state.best):
-            if program is not None:
-                yield program.steps
-        for _, j in sorted((-score, j) for j, score in generation.scores.items())[:SAMPLED]:
-            yield generation.pipelines[j].steps
-
-    def draw(self, count: int) -> int:
-        """Return a number in 0 … `count` − 1."""
-        return int(self.draws.integers(count))
-
-    def is_walk(self, walk: Sequence[OperatorId]) -> bool:
-        """Return whether operators fit one behind the other and the run's structure allows their edges."""
-        if not 1 <= len(walk) <= self.state.settings.max_length:
-            return False
-        edges = tuple(pairwise((START, *walk, END)))
-        graph = present_graph(self.state)
-        if self.state.settings.structure != "dg" and not graph.edges.issuperset(edges):
-            return False
-        return all(incompatibility(edge, self.contracts) is None for edge in edges)
 
 
 def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
@@ -140,6 +74,8 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
         enter(proposal)
     for proposal in islice(_with_substitutes(material), state.settings.race_substitutes):
         enter(proposal)
+    for proposal in islice(with_exchanged_blocks(material), state.settings.race_blocks):
+        enter(proposal)
     for steps in material.rivals:
         enter(NewContender("sampled", "sampled by the policy", steps))
     weights = {move: move_weight(state, move) for move in sorted(MOVES.keys() & moves)}
@@ -159,7 +95,7 @@ def _returning(material: RaceMaterial) -> Iterator[NewContender]:
     may_race = (
         old
         for old in state.promising
-        if program_key(old.steps) not in state.raced and material.is_walk(_operators(old.steps))
+        if program_key(old.steps) not in state.raced and material.is_walk(operators_of(old.steps))
     )
     ranked = sorted(may_race, key=lambda old: -old.gain.shrunken(rules.race_shrinkage))
     for old in ranked[: rules.race_memory]:
@@ -172,7 +108,7 @@ def _returning(material: RaceMaterial) -> Iterator[NewContender]:
     leader = state.finalist or material.incumbent
     for steps in state.runners_up:
         joined = _with_changes(state.outrun, steps, leader)
-        if material.is_walk(_operators(joined)):
+        if material.is_walk(operators_of(joined)):
             yield NewContender("finalist", "close in the last race, with what was ahead of it", joined)
 
 
@@ -209,8 +145,8 @@ def _with_new_code(material: RaceMaterial) -> Iterator[NewContender]:
                 yield NewContender("code", f"new code {new}", known[0])
             elif places:
                 taken = {places[material.draw(len(places))]: new}
-                yield NewContender("code", f"new code {new}", _with(material.incumbent, taken))
-            elif walks := [w for w in _neighbours(material, operator) if material.is_walk(_operators(w))]:
+                yield NewContender("code", f"new code {new}", with_implementations(material.incumbent, taken))
+            elif walks := [w for w in _neighbours(material, operator) if material.is_walk(operators_of(w))]:
                 steps = walks[material.draw(len(walks))]
                 filled = tuple(step if s.operator == operator else s for s in steps)
                 yield NewContender("code", f"new code {new}", filled)
@@ -224,11 +160,11 @@ def _with_untried(material: RaceMaterial) -> Iterator[NewContender]:
     operators = present_graph(material.state).operators
     for number in material.draws.permutation(len(operators)):
         operator = operators[int(number)]
-        walks = [w for w in _neighbours(material, operator) if material.is_walk(_operators(w))]
+        walks = [w for w in _neighbours(material, operator) if material.is_walk(operators_of(w))]
         if not walks or any(program_key(walk) in material.state.raced for walk in walks):
             continue
         chosen = walks[material.draw(len(walks))]
-        yield NewContender("walk", f"untried operator: {' → '.join(_operators(chosen))}", chosen)
+        yield NewContender("walk", f"untried operator: {' → '.join(operators_of(chosen))}", chosen)
 
 
 def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
@@ -241,8 +177,8 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
     state, steps = material.state, material.incumbent
     if "walk" not in state.settings.moves:
         return
-    for place in sorted(range(len(steps)), key=lambda i: -_effort(material, i)):
-        if _effort(material, place) < state.settings.share_effort:
+    for place in sorted(range(len(steps)), key=lambda i: -effort(material, i)):
+        if effort(material, place) < state.settings.share_effort:
             return
         old = steps[place]
         others = [
@@ -255,14 +191,10 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
         drawn = [others[int(number)] for number in material.draws.permutation(len(others))]
         for step in sorted(drawn, key=lambda step: material.contracts[step.operator].category not in ENDLESS):
             changed = (*steps[:place], step, *steps[place + 1 :])
-            if program_key(changed) not in state.raced and material.is_walk(_operators(changed)):
-                yield NewContender("walk", f"another of its kind: {' → '.join(_operators(changed))}", changed)
-
-
-def _effort(material: RaceMaterial, place: int) -> float:
-    """Return the mean part of the time that a position of the incumbent takes; 1 where none is known."""
-    known = contribution(material.state, material.incumbent[place].implementation)
-    return known.effort / known.runs if known.runs else 1.0
+            if program_key(changed) not in state.raced and material.is_walk(operators_of(changed)):
+                yield NewContender(
+                    "walk", f"another of its kind: {' → '.join(operators_of(changed))}", changed
+                )
 
 
 def _may_replace(new: OperatorContract, old: OperatorContract) -> bool:
@@ -271,18 +203,6 @@ def _may_replace(new: OperatorContract, old: OperatorContract) -> bool:
     is_search = new.category in ENDLESS and old.category in ITERABLE
     return (new.requires, new.provides) == (old.requires, old.provides) and (
         new.category == old.category or is_search
-    )
-
-
-def _operators(steps: Steps) -> tuple[OperatorId, ...]:
-    return tuple(step.operator for step in steps)
-
-
-def _with(steps: Steps, taken: Mapping[int, ImplementationId]) -> Steps:
-    """Return the steps with other implementations at some positions."""
-    return tuple(
-        step.model_copy(update={"implementation": taken[i]}) if i in taken else step
-        for i, step in enumerate(steps)
     )
 
 
@@ -303,7 +223,7 @@ def _exchange_implementation(material: RaceMaterial) -> NewContender | None:
         return None
     place, other = others[material.draw(len(others))]
     change = f"{other} at position {place + 1}"
-    return NewContender("implementation", change, _with(material.incumbent, {place: other}))
+    return NewContender("implementation", change, with_implementations(material.incumbent, {place: other}))
 
 
 def _neighbours(material: RaceMaterial, operator: OperatorId) -> Iterator[Steps]:
@@ -333,11 +253,11 @@ def _change_walk(material: RaceMaterial) -> NewContender | None:
         ("another order", lambda: (_swap(steps, i, j) for i in range(n) for j in range(i))),
     )
     change, neighbours = kinds[material.draw(len(kinds))]
-    fitting = [other for other in neighbours() if material.is_walk(_operators(other))]
+    fitting = [other for other in neighbours() if material.is_walk(operators_of(other))]
     if not fitting:
         return None
     chosen = fitting[material.draw(len(fitting))]
-    return NewContender("walk", f"{change}: {' → '.join(_operators(chosen))}", chosen)
+    return NewContender("walk", f"{change}: {' → '.join(operators_of(chosen))}", chosen)
 
 
 def _any_operator(material: RaceMaterial) -> OperatorId:
@@ -355,70 +275,6 @@ def _swap(steps: Steps, i: int, j: int) -> Steps:
     return tuple(changed)
 
 
-def _set_constants(material: RaceMaterial) -> NewContender | None:
-    """Set one to three constants anywhere in the incumbent to other values."""
-    places: list[tuple[int, Tunable]] = [
-        (i, tunable)
-        for i, step in enumerate(material.incumbent)
-        for tunable in find_tunables(material.texts[step.implementation])
-        if tunable.can_vary
-    ]
-    if not places:
-        return None
-    count = 1 + material.draw(min(MOST_CONSTANTS, len(places)))
-    values: dict[int, dict[str, Value]] = {}
-    for k in sorted(int(k) for k in material.draws.choice(len(places), size=count, replace=False)):
-        place, tunable = places[k]
-        values.setdefault(place, {})[tunable.name] = _draw_value(material, place, tunable)
-    configured, taken = [], {}
-    for place, constants in values.items():
-        step = material.incumbent[place]
-        source = rewrite(material.texts[step.implementation], constants)
-        text = Implementation(OperatorName(step.operator), source, f"configured:{step.implementation}")
-        configured.append(Configured(text, step.implementation, constants))
-        taken[place] = ImplementationId(text.id)
-    change = ", ".join(
-        f"{name} = {value} in {material.incumbent[place].operator}"
-        for place, constants in values.items()
-        for name, value in constants.items()
-    )
-    return NewContender("constants", change, _with(material.incumbent, taken), tuple(configured))
-
-
-def _draw_value(material: RaceMaterial, place: int, tunable: Tunable) -> Value:
-    """Draw several values for a constant and return the one that earlier races favour most.
-
-    Measured is the ratio of two densities over the constant's range: of values that survived the first round
-    of their race, the present one among them, and of those that did not.
-
-    References
-    ----------
-    J. Bergstra et al., "Algorithms for hyper-parameter optimization", NeurIPS 2011 (tree-structured Parzen
-    estimators).
-    """
-    drawn = [vary(tunable, material.draws) for _ in range(MODEL_DRAWS)]
-    text = material.state.unconfigured(material.incumbent[place].implementation)
-    tried = [
-        (where, stayed)
-        for name, constant, value, stayed in material.state.tried_constants
-        if (name, constant) == (text, tunable.name) and (where := place_in_range(tunable, value)) is not None
-    ]
-    here = place_in_range(tunable, tunable.value)
-    if not tried or here is None:
-        return drawn[0]
-    tried.append((here, True))
-
-    def ratio(value: Value) -> float:
-        where = place_in_range(tunable, value)
-        assert where is not None
-        mass = {True: 1.0, False: 1.0}
-        for other, stayed in tried:
-            mass[stayed] += math.exp(-0.5 * ((where - other) / BANDWIDTH) ** 2)
-        return float(f"{mass[True] / mass[False]:.9g}")
-
-    return max(drawn, key=ratio)
-
-
 def _cross_over(material: RaceMaterial) -> NewContender | None:
     """Join the beginning of the incumbent to the end of a rival, or the other way round."""
     rivals = [*material.rivals, *([material.state.finalist] if material.state.finalist else [])]
@@ -428,9 +284,9 @@ def _cross_over(material: RaceMaterial) -> NewContender | None:
     rival = rivals[material.draw(len(rivals))]
     head, tail = (material.incumbent, rival) if material.draw(2) else (rival, material.incumbent)
     steps = (*head[: 1 + material.draw(len(head))], *tail[material.draw(len(tail)) :])
-    if not material.is_walk(_operators(steps)):
+    if not material.is_walk(operators_of(steps)):
         return None
-    return NewContender("crossover", f"with {' → '.join(_operators(rival))}", steps)
+    return NewContender("crossover", f"with {' → '.join(operators_of(rival))}", steps)
 
 
 def _move_share(material: RaceMaterial) -> NewContender | None:
@@ -453,7 +309,7 @@ def _move_share(material: RaceMaterial) -> NewContender | None:
 
 
 MOVES: Mapping[RaceMove, Callable[[RaceMaterial], NewContender | None]] = {
-    "constants": _set_constants,
+    "constants": set_constants,
     "walk": _change_walk,
     "implementation": _exchange_implementation,
     "crossover": _cross_over,

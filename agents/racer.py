@@ -28,7 +28,8 @@ from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import evidence
 from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
-from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals
+from dga2d.agents.race_material import NewContender, RaceMaterial
+from dga2d.agents.race_moves import draw_proposals
 from dga2d.agents.spreading import spread_order
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
@@ -47,6 +48,8 @@ class RaceSources(NamedTuple):
     texts: Mapping[ImplementationId, str]
     """Sources of the incumbent's implementations."""
     contracts: Mapping[OperatorId, OperatorContract]
+    donors: Mapping[ImplementationId, str]
+    """Sources of the pools' implementations, where races exchange marked functions."""
 
 
 class StartRace(GenerationDuty):
@@ -90,7 +93,12 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
     """Return what the contenders of a race are made of."""
     steps = incumbent(state)
     texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
-    return RaceSources(texts, known_contracts(state, context))
+    donors: dict[ImplementationId, str] = {}
+    for operator, pool in state.pools.items() if state.settings.race_blocks else ():
+        for name in pool:
+            step = p.Step(operator=operator, implementation=name)
+            donors[name] = (await sources.implementation(state, step)).source
+    return RaceSources(texts, known_contracts(state, context), donors)
 
 
 def duties(state: RunState) -> tuple[RacerDuty, ...]:
@@ -134,7 +142,8 @@ def decide(state: RunState, duty: RacerDuty, observed: RaceSources) -> Decision:
 
 def _proposals(state: RunState, observed: RaceSources) -> list[NewContender]:
     draws = stream(state.header.seed, "race", open_generation(state).number)
-    return draw_proposals(RaceMaterial(state, *observed, draws), state.settings.race_contenders)
+    material = RaceMaterial(state, observed.texts, observed.contracts, draws, observed.donors)
+    return draw_proposals(material, state.settings.race_contenders)
 
 
 def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -> p.RaceStarted:

@@ -38,7 +38,9 @@ def _race_started(state: RunState, event: RecordedEvent, payload: p.RaceStarted)
             state,
             sources=state.sources.set(new.implementation, new.source),
             operator_of=state.operator_of.set(new.implementation, parent),
-            configured=state.configured.set(new.implementation, new.parent),
+            configured=state.configured.set(new.implementation, new.parent)
+            if new.constants
+            else state.configured,
         )
     pipelines = [contender.pipeline for contender in payload.contenders]
     known = all(

@@ -16,8 +16,9 @@ from tests.agents.simulation import SMALL, Simulation
 from dga2d.agents.agent import open_race
 from dga2d.agents.gate import evidence
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
+from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
-from dga2d.agents.race_moves import NewContender, RaceMaterial, draw_proposals, move_weight
+from dga2d.agents.race_moves import draw_proposals, move_weight
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.domains.core.tunables import find_tunables
