@@ -103,10 +103,11 @@ def with_exchanged_blocks(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield the incumbent with a marked function of one of its texts exchanged for each fitting one of the
     pools' texts that has not raced there, in a drawn order.
 
-    The position that takes most of the time comes first; those below ``share_effort`` have no turn.
+    The position that takes most of the time comes first; those below ``share_effort`` have no turn. There is
+    none in runs without evolution.
     """
     state, steps = material.state, material.incumbent
-    if "implementation" not in state.settings.moves:
+    if not state.settings.evolution or "implementation" not in state.settings.moves:
         return
     for place in sorted(range(len(steps)), key=lambda i: -effort(material, i)):
         if effort(material, place) < state.settings.share_effort:

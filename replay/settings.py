@@ -269,7 +269,8 @@ class RunSettings(BaseModel):
     What uses all the time it gets may take the place of any search."""
     race_blocks: int = Field(0, ge=0)
     """Contenders of a race, at most, in which a text of the incumbent has a marked function
-    (``# exchangeable``) of another text that fits; the place that takes most of the time comes first."""
+    (``# exchangeable``) of another text that fits; the place that takes most of the time comes first. None
+    without `evolution`."""
     race_credit: Literal["stays", "ahead"] = "stays"
     """By what races learn which kinds of neighbours of the incumbent to draw: by how often they stayed after
     a first round, ties among them if `race_ties` lets them stay, or how often because they were ahead; other

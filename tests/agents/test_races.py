@@ -20,7 +20,7 @@ from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import MOVES as DRAWN_MOVES
 from dga2d.agents.race_moves import draw_proposals, move_weight
 from dga2d.agents.racer import decide, duties, plan_rounds, race_instances
-from dga2d.domains.core.contract import normalised_gap
+from dga2d.domains.core.contract import Operator, normalised_gap
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import (
@@ -354,6 +354,102 @@ def test_substitutes_are_of_the_same_kind_and_begin_where_most_time_goes(
     assert [*dict.fromkeys(places(found))] == [2, 0], "the most time first"
     assert {p.steps[2].operator for p in found if p.steps[2] != steps[2]} == {"intensify"}
     assert {*places(substitutes(60, (0.05, 0.8, 0.05)))} == ({1} if category == "recombination" else set())
+
+
+def _with_blocks(racing: Simulation) -> Simulation:
+    """The simulation with a marked function in every implementation of its library, each another one."""
+
+    def marked(number: int, operator: Operator) -> Operator:
+        texts = tuple(
+            replace(
+                c, source=f"{c.source}\n\n# exchangeable: pace\ndef pace(n):\n    return n + {number}{i}\n"
+            )
+            for i, c in enumerate(operator.implementations)
+        )
+        return replace(operator, implementations=texts)
+
+    library = tuple(marked(number, op) for number, op in enumerate(racing.operators, start=1))
+    return replace(racing, operators=library)
+
+
+def test_marked_functions_are_exchanged_where_most_time_goes(racing: Simulation) -> None:
+    """Each fitting one once, from any operator's pool; the text keeps the rest and is a new one."""
+    blocks = _with_blocks(racing).changed(race_blocks=2, generations=3)
+    _, log = blocks.run()
+    state, _ = before(log, RaceStarted)[0]
+    steps, everything = incumbent(state), {name for pool in state.pools.values() for name in pool}
+    sources = {name: log.blobs[state.sources[name]].decode() for name in everything}
+    contracts = blocks.prompt_context.contracts
+
+    def exchanged(
+        count: int,
+        efforts: Sequence[float],
+        raced: frozenset[str] = frozenset(),
+        evolution: bool = True,
+    ) -> list[NewContender]:
+        shares = zip(steps, efforts, strict=True)
+        known = Map({s.implementation: Contribution(effort, 0.0, 1) for s, effort in shares})
+        rules = {
+            "evolution": evolution,
+            "race_blocks": count,
+            "share_effort": 0.1,
+            "race_moves": "implementation",
+        }
+        changed = replace(
+            state, raced=raced, contributions=known, settings=state.settings.model_copy(update=rules)
+        )
+        material = RaceMaterial(changed, sources, contracts, np.random.default_rng(1), sources)
+        return [new for new in draw_proposals(material, 60) if new.change.startswith("pace of")]
+
+    efforts = [0.05] * len(steps)
+    efforts[-1] = 0.8
+    found = exchanged(60, efforts)
+    last = steps[-1].implementation
+    assert len(found) == len({text_of(new) for new in found}) == len(everything) - 1
+    for new in found:
+        donor = ImplementationId(new.change.split()[2])
+        head, own = sources[last].split("# exchangeable: pace\n")
+        assert (
+            text_of(new)
+            == head + "# exchangeable: pace\n" + sources[donor].split("# exchangeable: pace\n")[1]
+        )
+        assert text_of(new) != head + own
+        assert (new.move, new.steps[:-1]) == ("implementation", steps[:-1])
+        assert [(c.parent, c.constants) for c in new.configured] == [(last, {})]
+    tried = frozenset(program_key(new.steps) for new in found[1:])
+    assert exchanged(60, efforts, tried) == found[:1]
+    assert len(exchanged(2, efforts)) == 2
+    assert exchanged(0, efforts) == []
+    assert exchanged(60, efforts, evolution=False) == []
+    efforts[0] = 0.9
+    assert [new.steps[-1] != steps[-1] for new in exchanged(60, efforts)] == [False] * len(found) + [
+        True
+    ] * len(found)
+
+
+def text_of(new: NewContender) -> str:
+    return new.configured[0].text.source
+
+
+def test_a_text_with_an_exchanged_function_is_a_new_one_and_decided_again(racing: Simulation) -> None:
+    """It configures nothing, so that it has a rate of its own, and joins a pool where there is room."""
+    blocks = _with_blocks(racing).changed(
+        race_blocks=4, race_moves="implementation", race_error=0.95, race_instances=4, generations=6
+    )
+    state, log = blocks.run()
+    brought = {
+        new.implementation: new
+        for _, event in before(log, RaceStarted)
+        for new in event.payload.configurations
+    }
+    assert len(brought) > 10
+    assert not any(new.constants for new in brought.values())
+    assert not state.configured
+    assert all(state.sources[name] == new.source for name, new in brought.items())
+    joined = [c for _, event in before(log, IncumbentSelected) for c in event.payload.pool_changes]
+    assert any(change.added in brought for change in joined)
+    assert all(change.removed is None for change in joined)
+    assert blocks.made_again(log) > 20
 
 
 def test_the_training_split_is_used_evenly(raced: tuple[RunState, MemoryLog]) -> None:
