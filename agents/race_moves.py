@@ -76,6 +76,8 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
         enter(proposal)
     for proposal in islice(with_exchanged_blocks(material), state.settings.race_blocks):
         enter(proposal)
+    for proposal in islice(_with_less(material), state.settings.race_drops):
+        enter(proposal)
     for steps in material.rivals:
         enter(NewContender("sampled", "sampled by the policy", steps))
     weights = {move: move_weight(state, move) for move in sorted(MOVES.keys() & moves)}
@@ -195,6 +197,28 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
                 yield NewContender(
                     "walk", f"another of its kind: {' → '.join(operators_of(changed))}", changed
                 )
+
+
+def _with_less(material: RaceMaterial) -> Iterator[NewContender]:
+    """Yield the incumbent with less in it: its beginning and one position alone, the one that takes most of
+    the time first; then without one position, the one first whose part of the time exceeds its part of the
+    improvement by most. What has raced, and positions below ``share_effort``, have no turn.
+    """
+    state, steps = material.state, material.incumbent
+    if "walk" not in state.settings.moves or len(steps) < 3:
+        return
+    places = [i for i in range(1, len(steps)) if effort(material, i) >= state.settings.share_effort]
+    found: list[Steps] = [(steps[0], steps[i]) for i in sorted(places, key=lambda i: -effort(material, i))]
+    found += [steps[:i] + steps[i + 1 :] for i in sorted(places, key=lambda i: -_excess(material, i))]
+    for less in found:
+        if program_key(less) not in state.raced and material.is_walk(operators_of(less)):
+            yield NewContender("walk", f"less of it: {' → '.join(operators_of(less))}", less)
+
+
+def _excess(material: RaceMaterial, place: int) -> float:
+    """Return by how much the mean part of the time that a position takes exceeds that of the improvement."""
+    known = contribution(material.state, material.incumbent[place].implementation)
+    return (known.effort - known.gain) / known.runs if known.runs else 0.0
 
 
 def _may_replace(new: OperatorContract, old: OperatorContract) -> bool:

@@ -271,6 +271,10 @@ class RunSettings(BaseModel):
     """Contenders of a race, at most, in which a text of the incumbent has a marked function
     (``# exchangeable``) of another text that fits; the place that takes most of the time comes first. None
     without `evolution`."""
+    race_drops: int = Field(0, ge=0)
+    """Contenders of a race, at most, that have less than the incumbent: its first position and one other
+    alone, the one that takes most of the time first, then all but one, what takes more time than it improves
+    first."""
     race_credit: Literal["stays", "ahead"] = "stays"
     """By what races learn which kinds of neighbours of the incumbent to draw: by how often they stayed after
     a first round, ties among them if `race_ties` lets them stay, or how often because they were ahead; other

@@ -356,6 +356,39 @@ def test_substitutes_are_of_the_same_kind_and_begin_where_most_time_goes(
     assert {*places(substitutes(60, (0.05, 0.8, 0.05)))} == ({1} if category == "recombination" else set())
 
 
+def test_less_is_tried_alone_first_and_then_without_what_takes_more_than_it_gives(
+    raced: tuple[RunState, MemoryLog], racing: Simulation
+) -> None:
+    state, _ = before(raced[1], RaceStarted)[-1]
+    steps, contracts = incumbent(state), racing.prompt_context.contracts
+    texts = {s.implementation: raced[1].blobs[state.sources[s.implementation]].decode() for s in steps}
+    assert [step.operator for step in steps] == ["build", "intensify", "climb"]
+
+    def less(
+        count: int, *shares: tuple[float, float], raced: frozenset[str] = frozenset()
+    ) -> list[NewContender]:
+        pairs = zip(steps, shares, strict=True)
+        known = Map({s.implementation: Contribution(effort, gain, 1) for s, (effort, gain) in pairs})
+        settings = state.settings.model_copy(update={"race_drops": count, "share_effort": 0.1})
+        changed = replace(state, raced=raced, settings=settings, contributions=known)
+        material = RaceMaterial(changed, texts, contracts, np.random.default_rng(1))
+        return [p for p in draw_proposals(material, 60) if p.change.startswith("less of it")]
+
+    build, intensify, climb = steps
+    even = ((0.1, 0.5), (0.4, 0.3), (0.5, 0.2))
+    found = less(60, *even)
+    assert [p.steps for p in found] == [(build, climb), (build, intensify)], "a walk of three has no others"
+    assert {p.move for p in found} == {"walk"}
+    tried = frozenset({program_key(found[0].steps)})
+    assert [p.steps for p in less(60, *even, raced=tried)] == [(build, intensify)]
+    assert [p.steps for p in less(1, *even)] == [(build, climb)]
+    assert less(0, *even) == []
+    found = less(60, (0.1, 0.5), (0.85, 0.3), (0.05, 0.2))
+    assert [p.steps for p in found] == [(build, intensify), (build, climb)], (
+        "alone, and what is left without it"
+    )
+
+
 def _with_blocks(racing: Simulation) -> Simulation:
     """The simulation with a marked function in every implementation of its library, each another one."""
 
