@@ -91,6 +91,14 @@ def effort(material: RaceMaterial, place: int) -> float:
     return known.effort / known.runs if known.runs else 1.0
 
 
+def busy_places(material: RaceMaterial, first: int = 0) -> list[int]:
+    """Return the incumbent's positions from `first` on that take at least ``share_effort`` of the time, the
+    one that takes most first."""
+    places = range(first, len(material.incumbent))
+    ordered = sorted(places, key=lambda place: -effort(material, place))
+    return [place for place in ordered if effort(material, place) >= material.state.settings.share_effort]
+
+
 def operators_of(steps: Steps) -> tuple[OperatorId, ...]:
     return tuple(step.operator for step in steps)
 

@@ -23,7 +23,7 @@ from dga2d.agents.race_material import (
     NewContender,
     RaceMaterial,
     Steps,
-    effort,
+    busy_places,
     operators_of,
     with_implementations,
 )
@@ -179,9 +179,7 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
     state, steps = material.state, material.incumbent
     if "walk" not in state.settings.moves:
         return
-    for place in sorted(range(len(steps)), key=lambda i: -effort(material, i)):
-        if effort(material, place) < state.settings.share_effort:
-            return
+    for place in busy_places(material):
         old = steps[place]
         others = [
             old.model_copy(update={"operator": operator, "implementation": implementation})
@@ -202,14 +200,15 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
 def _with_less(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield the incumbent with less in it: its beginning and one position alone, the one that takes most of
     the time first; then without one position, the one first whose part of the time exceeds its part of the
-    improvement by most. What has raced, and positions below ``share_effort``, have no turn.
+    improvement by most. A position that was never measured counts as if they were
+    equal. What has raced, and positions below ``share_effort``, have no turn.
     """
     state, steps = material.state, material.incumbent
     if "walk" not in state.settings.moves or len(steps) < 3:
         return
-    places = [i for i in range(1, len(steps)) if effort(material, i) >= state.settings.share_effort]
-    found: list[Steps] = [(steps[0], steps[i]) for i in sorted(places, key=lambda i: -effort(material, i))]
-    found += [steps[:i] + steps[i + 1 :] for i in sorted(places, key=lambda i: -_excess(material, i))]
+    places = busy_places(material, first=1)
+    found: list[Steps] = [(steps[0], steps[i]) for i in places]
+    found += [steps[:i] + steps[i + 1 :] for i in sorted(places, key=lambda i: (-_excess(material, i), i))]
     for less in found:
         if program_key(less) not in state.raced and material.is_walk(operators_of(less)):
             yield NewContender("walk", f"less of it: {' → '.join(operators_of(less))}", less)

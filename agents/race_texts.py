@@ -16,7 +16,7 @@ from dga2d.agents.race_material import (
     Configured,
     NewContender,
     RaceMaterial,
-    effort,
+    busy_places,
     with_implementations,
 )
 from dga2d.domains.core.contract import Implementation, OperatorName
@@ -109,9 +109,7 @@ def with_exchanged_blocks(material: RaceMaterial) -> Iterator[NewContender]:
     state, steps = material.state, material.incumbent
     if not state.settings.evolution or "implementation" not in state.settings.moves:
         return
-    for place in sorted(range(len(steps)), key=lambda i: -effort(material, i)):
-        if effort(material, place) < state.settings.share_effort:
-            return
+    for place in busy_places(material):
         old = steps[place]
         found = tuple(_exchanges(material, old.implementation).items())
         for number in material.draws.permutation(len(found)):

@@ -35,7 +35,8 @@ RaceMove = Literal[
     "incumbent", "finalist", "sampled", "code", "implementation", "walk", "constants", "crossover", "share"
 ]
 """How a contender of a race came about: what the race is against, the finalist of the race before, a
-pipeline of this generation, new code, or one of the moves that change the incumbent."""
+pipeline of this generation, new code, or one of the moves that change the incumbent; another
+implementation may be one of its own with a marked function of another text."""
 CallPurpose = Literal[
     "initialize", "implement", "connect", "operator", "program", "reflect", "describe", "kernel"
 ]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.agents.memory_log import recorded
+from tests.agents.memory_log import MemoryLog, recorded
 from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
 
 from dga2d.events import Draft, RecordedEvent
+from dga2d.replay.state.run_state import RunState
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +27,13 @@ def answers() -> type[Answers]:
 @pytest.fixture
 def record() -> Callable[[int, Draft], RecordedEvent]:
     return recorded
+
+
+@pytest.fixture(scope="session")
+def racing() -> Simulation:
+    return Simulation(SMALL).changed(race_contenders=8, race_instances=6, race_error=0.8, generations=5)
+
+
+@pytest.fixture(scope="session")
+def raced(racing: Simulation) -> tuple[RunState, MemoryLog]:
+    return racing.run()

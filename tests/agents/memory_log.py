@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -20,6 +21,8 @@ from dga2d.events import (
 )
 from dga2d.events._envelope import header_bytes
 from dga2d.events.payloads import LLMCallReserved
+from dga2d.replay.state.fold import fold
+from dga2d.replay.state.run_state import RunState
 from dga2d.store import LLM_CALLS, BlobMissingError, DuplicateOperationError, QuotaExceededError
 
 RUN = RunId("simulated")
@@ -84,3 +87,13 @@ def recorded(seq: int, draft: Draft, prev_hash: bytes = GENESIS_HASH) -> Recorde
     envelope = (RUN, seq, str(seq), name, version, draft.agent, draft.generation, draft.caused_by, 0)
     data = encode_payload(draft.payload)
     return RecordedEvent(*envelope, data, prev_hash, link_hash(prev_hash, header_bytes(*envelope), data))
+
+
+def before(log: MemoryLog, kind: type) -> list[tuple[RunState, Any]]:
+    """The events of a kind, each with the state before it."""
+    state, found = RunState(), []
+    for event in log.events:
+        if isinstance(event.payload, kind):
+            found.append((state, event))
+        state = fold(state, event)
+    return found

@@ -7,8 +7,9 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.agents.memory_log import before
 from tests.agents.simulation import SMALL, Simulation
-from tests.agents.test_races import before, gaps_of
+from tests.agents.test_races import gaps_of
 
 from dga2d.agents.agent import open_race
 from dga2d.events import canonical_bytes

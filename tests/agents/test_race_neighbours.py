@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from immutables import Map
-from tests.agents.simulation import SMALL, Simulation
-from tests.agents.test_races import before
+from tests.agents.memory_log import MemoryLog, before
+from tests.agents.simulation import Simulation
 
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
@@ -19,19 +18,6 @@ from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import IncumbentSelected, RaceStarted
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import Contribution, RunState, program_key
-
-if TYPE_CHECKING:
-    from tests.agents.memory_log import MemoryLog
-
-
-@pytest.fixture(scope="module")
-def racing() -> Simulation:
-    return Simulation(SMALL).changed(race_contenders=8, race_instances=6, race_error=0.8, generations=5)
-
-
-@pytest.fixture(scope="module")
-def raced(racing: Simulation) -> tuple[RunState, MemoryLog]:
-    return racing.run()
 
 
 @pytest.mark.parametrize("category", ["local_search", "recombination"])

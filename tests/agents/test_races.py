@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from immutables import Map
+from tests.agents.memory_log import MemoryLog, before
 from tests.agents.outside_world import HashEvaluator
-from tests.agents.simulation import SMALL, Simulation
+from tests.agents.simulation import Simulation
 
 from dga2d.agents.agent import open_race
 from dga2d.agents.gate import evidence
@@ -39,29 +40,6 @@ from dga2d.replay.state.generation_state import RaceState
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcome, Outcomes
 from dga2d.replay.state.run_state import Contribution, MoveRecord, RunState, TriedConstant, program_key
-
-if TYPE_CHECKING:
-    from tests.agents.memory_log import MemoryLog
-
-
-@pytest.fixture(scope="module")
-def racing() -> Simulation:
-    return Simulation(SMALL).changed(race_contenders=8, race_instances=6, race_error=0.8, generations=5)
-
-
-@pytest.fixture(scope="module")
-def raced(racing: Simulation) -> tuple[RunState, MemoryLog]:
-    return racing.run()
-
-
-def before(log: MemoryLog, kind: type) -> list[tuple[RunState, Any]]:
-    """The events of a kind, each with the state before it."""
-    state, found = RunState(), []
-    for event in log.events:
-        if isinstance(event.payload, kind):
-            found.append((state, event))
-        state = fold(state, event)
-    return found
 
 
 def gaps_of(state: RunState, race: RaceState, contender: int) -> list[float]:
