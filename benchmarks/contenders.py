@@ -10,9 +10,9 @@ run has fewer instances they come again under other random streams. By kind of c
 gain in points of the gap, and how many are ahead and behind by more than two standard errors of their gain.
 By rule: what the winner of a race gains in the mean, 0 where the incumbent stays, and its evaluations. These
 races are played on drawn instances of those measured, and their winners are judged on those that are left;
-nothing is remembered from race to race, no test is part of them, and what a wrong winner costs the races
-after it is not seen. Tables are Markdown; progress goes to stderr, and outcomes to ``--outcomes``, from which
-an interrupted measurement goes on.
+races on too few for that are left out. Nothing is remembered from race to race, no test is part of them, and
+what a wrong winner costs the races after it is not seen. Tables are Markdown; progress goes to stderr, and
+outcomes to ``--outcomes``, archive by archive, from which an interrupted measurement goes on.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ import json
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import anyio
 import numpy as np
 from comparison import FAILED
-from programs import Program, ProgramBench, read_program
+from independent import gaps_of
+from programs import ProgramBench, read_program
 
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.racer import plan_rounds, stay_of
 from dga2d.agents.spreading import spread_copies
-from dga2d.events import InstanceKey, RunId, instance_and_copy
+from dga2d.events import RunId
 from dga2d.events.payloads import RaceStarted
 from dga2d.replay.archive import import_run
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.streams import spawn_key
 from dga2d.runtime.evaluator import open_evaluator
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.states import load_state
@@ -135,7 +135,8 @@ async def measure_races(
         async def gaps(race: RaceStarted, contender: int) -> np.ndarray:
             program = await read_program(state, race.contenders[contender].pipeline, sources)
             await bench.calibrate([program])
-            return np.array([await gap_on(bench, program, race, key) for key in keys])
+            answers = await gaps_of(bench, program, keys, "race")
+            return np.array([FAILED if gap is None else gap for gap in answers])
 
         for race in races:
             own = await gaps(race, 0)
@@ -147,14 +148,6 @@ async def measure_races(
                 )
             print(f"{archive}: race of generation {race.generation}", file=sys.stderr)
     return found
-
-
-async def gap_on(bench: ProgramBench, program: Program, race: RaceStarted, key: InstanceKey) -> float:
-    """Return the gap of a program on an instance or a copy of it, in percent."""
-    instance, copy = instance_and_copy(key)
-    stream = spawn_key("race", race.generation, copy, bench.problem.index(instance))
-    gap = bench.gap_percent(await bench.run(program, instance, stream, "calibrated"), instance)
-    return FAILED if gap is None else gap
 
 
 def table_of_kinds(rows: Sequence[Measured]) -> str:
@@ -185,19 +178,25 @@ def play(gains: np.ndarray, rule: Rule) -> tuple[float, int]:
         evaluations += (1 + len(left)) * (size - used)
         used, first = size, rounds[selecting - 1] if number >= selecting else 0
         weights = np.where(np.arange(size) < first, rule.hindsight, 1.0)
-        means = gains[left, :size] @ weights
-        ahead = [contender for mean, contender in sorted(zip(-means, left, strict=True)) if mean < 0]
+        totals = dict(zip(left, gains[left, :size] @ weights, strict=True))
+        ahead = sorted((c for c in left if totals[c] > 0.0), key=lambda c: -totals[c])
         left = ahead[: stay_of(len(left), settings.race_growth)]
         if not left:
             return 0.0, evaluations
     return float(gains[left[0], used:].mean()), evaluations
 
 
+def instances_needed(contenders: int) -> int:
+    """Return the instances that a race uses by the rule that takes most."""
+    return max(plan_rounds(RunSettings(race_instances=rule.instances), contenders)[0][-1] for rule in RULES)
+
+
 def table_of_rules(rows: Sequence[Measured]) -> str:
     """Return what races by some rules come to, by domain."""
-    races: dict[tuple[str, str, int], list[tuple[float, ...]]] = defaultdict(list)
+    races: Mapping[tuple[str, str, int], list[tuple[float, ...]]] = defaultdict(list)
     for row in rows:
         races[row.domain, row.archive, row.generation].append(row.gains)
+    races = {name: gains for name, gains in races.items() if len(gains[0]) > instances_needed(len(gains))}
     lines = [
         "| domain | races | instances | of the final | hindsight | gain of a race, points | evaluations |"
     ]
