@@ -4,15 +4,16 @@ and what races by some rules make of that.
     python benchmarks/contenders.py cvrp-run.dga2d.zip [--races 2 6 10] [--instances 36] [--data DIR]
     python benchmarks/contenders.py --outcomes FILE  # the tables of what was measured before
 
-A race sees most contenders on three instances. Here all of the named races of archived runs (`dga2d export`)
-meet their incumbent on training instances, under its calibrated work and with common random numbers; where a
-run has fewer instances they come again under other random streams. By kind of contender: how many, the median
-gain in points of the gap, and how many are ahead and behind by more than two standard errors of their gain.
-By rule: what the winner of a race gains in the mean, 0 where the incumbent stays, and its evaluations. These
-races are played on drawn instances of those measured, and their winners are judged on those that are left;
-races on too few for that are left out. Nothing is remembered from race to race, no test is part of them, and
-what a wrong winner costs the races after it is not seen. Tables are Markdown; progress goes to stderr, and
-outcomes to ``--outcomes``, archive by archive, from which an interrupted measurement goes on.
+A race sees most contenders on three instances. Here the contenders of some races of archived runs
+(`dga2d export`) meet the incumbent of their race on many more of the training instances, under the run's
+calibrated work and with common random numbers; where a run has fewer, instances come again under other random
+streams. By kind of contender: how many, the median gain in points of the gap, and how many are ahead and
+behind by more than two standard errors of their gain. By rule: what the winner of a race gains in the mean, 0
+where the incumbent stays, and its evaluations. These races are played on drawn instances of those measured,
+and their winners are judged on those that are left; races on too few for that are left out. Nothing is
+remembered from race to race, no test is part of them, and what a wrong winner costs the races after it is not
+seen. Tables are Markdown; progress goes to stderr, and outcomes to ``--outcomes``, archive by archive, from
+which an interrupted measurement goes on.
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ import json
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple, Self
 
 import anyio
 import numpy as np
+from calibration import calibrate_texts
 from comparison import FAILED
 from independent import gaps_of
 from programs import ProgramBench, read_program
@@ -51,7 +53,7 @@ DRAWS = 1000
 
 
 class Rule(NamedTuple):
-    """Of a race."""
+    """How the finalist of a race is chosen and compared with the incumbent."""
 
     hindsight: float
     """What a pair of the selection counts in the final beside one of its own."""
@@ -133,7 +135,10 @@ async def measure_races(
         bench = ProgramBench(state, baseline, problem, pool)
 
         async def gaps(race: RaceStarted, contender: int) -> np.ndarray:
-            program = await read_program(state, race.contenders[contender].pipeline, sources)
+            steps = race.contenders[contender].pipeline
+            program = await read_program(state, steps, sources)
+            if not state.settings.calibrate_constants:
+                await calibrate_texts(bench, steps, sources)
             await bench.calibrate([program])
             answers = await gaps_of(bench, program, keys, "race")
             return np.array([FAILED if gap is None else gap for gap in answers])
@@ -193,10 +198,10 @@ def instances_needed(contenders: int) -> int:
 
 def table_of_rules(rows: Sequence[Measured]) -> str:
     """Return what races by some rules come to, by domain."""
-    races: Mapping[tuple[str, str, int], list[tuple[float, ...]]] = defaultdict(list)
+    measured: dict[tuple[str, str, int], list[tuple[float, ...]]] = defaultdict(list)
     for row in rows:
-        races[row.domain, row.archive, row.generation].append(row.gains)
-    races = {name: gains for name, gains in races.items() if len(gains[0]) > instances_needed(len(gains))}
+        measured[row.domain, row.archive, row.generation].append(row.gains)
+    races = {race: gains for race, gains in measured.items() if len(gains[0]) > instances_needed(len(gains))}
     lines = [
         "| domain | races | instances | of the final | hindsight | gain of a race, points | evaluations |"
     ]
@@ -222,6 +227,8 @@ def main() -> None:
     parser.add_argument("--outcomes", type=Path, metavar="FILE", help="outcomes, a JSON line per contender")
     options = parser.parse_args()
     rows = Measured.read_all(options.outcomes)
+    if not options.archives and not rows:
+        parser.error("name archived runs, or with --outcomes a file of what was measured")
     for archive in options.archives:
         new = anyio.run(measure_archive, archive, options.races, options.instances, options.data, rows)
         rows += new
