@@ -11,7 +11,7 @@ GECCO 2002: candidates that compete on common instances. What is drawn here is o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from dga2d.agents.agent import open_basis, present_graph
@@ -27,6 +27,7 @@ from dga2d.agents.race_material import (
     operators_of,
     with_implementations,
 )
+from dga2d.agents.race_screens import up_the_slope
 from dga2d.agents.race_texts import set_constants, with_exchanged_blocks
 from dga2d.agents.scoring import best_implementations
 from dga2d.events import OperatorId
@@ -50,8 +51,13 @@ CONSTANTS_FIRST = 3.0
 """Weight of other constants beside all other moves, where only what was ahead counts as having survived."""
 
 
-def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
-    """Return at most `count` contenders: not the incumbent, none twice, none that has lost before."""
+def draw_proposals(
+    material: RaceMaterial, count: int, screen: Sequence[NewContender] = ()
+) -> list[NewContender]:
+    """Return at most `count` contenders: not the incumbent, none twice, none that has lost before.
+
+    Beside those of a `screen` there is new code alone.
+    """
     state, moves = material.state, material.state.settings.moves
     known = {program_key(material.incumbent), *state.raced}
     found: list[NewContender] = []
@@ -66,10 +72,14 @@ def draw_proposals(material: RaceMaterial, count: int) -> list[NewContender]:
             found.append(proposal)
         return is_new
 
-    for proposal in _returning(material):
+    slope = up_the_slope(material)
+    enter(slope[0] if slope else None)
+    for proposal in _returning(material) if not screen else ():
         enter(proposal)
     for proposal in tuple(_with_new_code(material))[: max(1, count // CODE_SHARE)]:
         enter(proposal)
+    if screen:
+        return [*found, *screen]
     for proposal in islice(_with_untried(material), state.settings.race_sweep):
         enter(proposal)
     for proposal in islice(_with_substitutes(material), state.settings.race_substitutes):

@@ -30,6 +30,7 @@ from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
+from dga2d.agents.race_screens import MOST_PROGRAMS, draw_screen, screen_is_due, up_the_slope
 from dga2d.agents.spreading import spread_order
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
@@ -46,7 +47,7 @@ class RaceSources(NamedTuple):
     """What contenders are made of, besides the state."""
 
     texts: Mapping[ImplementationId, str]
-    """Sources of the incumbent's implementations."""
+    """Sources of the implementations of the incumbent, and of the programs of the last screen."""
     contracts: Mapping[OperatorId, OperatorContract]
     donors: Mapping[ImplementationId, str]
     """Sources of the pools' implementations, where races exchange marked functions."""
@@ -98,6 +99,9 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
         for name in pool:
             step = p.Step(operator=operator, implementation=name)
             donors[name] = (await sources.implementation(state, step)).source
+    for program in state.screened.programs if state.screened is not None else ():
+        for step in program.steps:
+            texts[step.implementation] = (await sources.implementation(state, step)).source
     return RaceSources(texts, known_contracts(state, context), donors)
 
 
@@ -125,12 +129,13 @@ def decide(state: RunState, duty: RacerDuty, observed: RaceSources) -> Decision:
     blobs: tuple[bytes, ...] = ()
     match duty:
         case StartRace():
-            proposals = _proposals(state, observed)
-            payload = _race(state, duty, proposals)
+            screen = _screen(state, duty, observed)
+            proposals = _proposals(state, observed, screen)
+            payload = _race(state, duty, proposals, is_screen=bool(screen))
             texts = (c.text.source.encode() for proposal in proposals for c in proposal.configured)
             blobs = tuple(dict.fromkeys(texts))
         case ScoreRound():
-            standings = _standings(state, open_race(state))
+            standings = _standings(state, open_race(state), observed)
             payload = p.RaceRoundScored(generation=duty.number, round=duty.round, standings=standings)
         case SelectIncumbent():
             payload = _selection(state, duty)
@@ -140,13 +145,23 @@ def decide(state: RunState, duty: RacerDuty, observed: RaceSources) -> Decision:
 # ---------------------------------------------------------------- the start
 
 
-def _proposals(state: RunState, observed: RaceSources) -> list[NewContender]:
-    draws = stream(state.header.seed, "race", open_generation(state).number)
-    material = RaceMaterial(state, observed.texts, observed.contracts, draws, observed.donors)
-    return draw_proposals(material, state.settings.race_contenders)
+def _material(state: RunState, observed: RaceSources, *more: int) -> RaceMaterial:
+    draws = stream(state.header.seed, "race", open_generation(state).number, *more)
+    return RaceMaterial(state, observed.texts, observed.contracts, draws, observed.donors)
 
 
-def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -> p.RaceStarted:
+def _screen(state: RunState, duty: StartRace, observed: RaceSources) -> list[NewContender]:
+    """Return what a screen asks about; nothing where the race is none."""
+    return draw_screen(_material(state, observed, 2)) if screen_is_due(state, duty.number) else []
+
+
+def _proposals(state: RunState, observed: RaceSources, screen: Sequence[NewContender]) -> list[NewContender]:
+    return draw_proposals(_material(state, observed), state.settings.race_contenders, screen)
+
+
+def _race(
+    state: RunState, duty: StartRace, proposals: Sequence[NewContender], *, is_screen: bool
+) -> p.RaceStarted:
     configurations = {
         c.text.id: p.Configuration(
             implementation=ImplementationId(c.text.id),
@@ -159,6 +174,8 @@ def _race(state: RunState, duty: StartRace, proposals: Sequence[NewContender]) -
         if ImplementationId(c.text.id) not in state.sources
     }
     rounds, selecting = plan_rounds(state.settings, len(proposals))
+    if is_screen:
+        rounds, selecting = (state.settings.race_screens,), 1
     own = p.Contender(move="incumbent", change="", pipeline=incumbent(state))
     others = (p.Contender(move=new.move, change=new.change, pipeline=new.steps) for new in proposals)
     return p.RaceStarted(
@@ -202,6 +219,15 @@ def race_evaluations(settings: RunSettings, contenders: int) -> int:
     return total
 
 
+def mean_race_evaluations(settings: RunSettings) -> int:
+    """Return how many evaluations a race takes in the mean if every other one is a screen of as many
+    constants as it may ask about, and no contender leaves the others early."""
+    each = race_evaluations(settings, settings.race_contenders)
+    if not settings.race_screens or not settings.race_contenders:
+        return each
+    return (each + (1 + MOST_PROGRAMS) * settings.race_screens) // 2
+
+
 def stay_of(left: int, growth: float) -> int:
     """Return how many of `left` contenders stay at most after a selecting round."""
     return max(1, min(left - 1, math.ceil(left / growth)))
@@ -226,12 +252,12 @@ def race_instances(state: RunState, count: int) -> tuple[InstanceKey, ...]:
 # ---------------------------------------------------------------- rounds
 
 
-def _standings(state: RunState, race: RaceState) -> tuple[p.Standing, ...]:
-    """Return how all contenders that are left stand, and who of them stays."""
+def _standings(state: RunState, race: RaceState, observed: RaceSources) -> tuple[p.Standing, ...]:
+    """Return how all contenders that are left stand, and who of them stays; after a screen nobody does."""
     is_selecting, is_last = race.round < race.selecting, race.round == len(race.rounds) - 1
     trials = race.trials[race.used]
     own, known = _gaps(state, race, 0, trials), evidence(state) if is_selecting else {}
-    remembered = {old.steps: old.gain for old in state.promising} if is_selecting else {}
+    remembered = _remembered(state, observed) if is_selecting else {}
     rules = state.settings
     found: list[p.Standing] = []
     for contender in race.left:
@@ -264,10 +290,21 @@ def _standings(state: RunState, race: RaceState) -> tuple[p.Standing, ...]:
         )
     if is_selecting:
         ahead = sorted((-_rank(s, rules), s.contender) for s in found if s.verdict == "stays")
-        outranked = {j for _, j in ahead[stay_of(len(found), rules.race_growth) :]}
+        stay = 0 if race.is_screen else stay_of(len(found), rules.race_growth)
+        outranked = {j for _, j in ahead[stay:]}
         left = {"verdict": "outranked"}
         found = [s.model_copy(update=left) if s.contender in outranked else s for s in found]
     return tuple(found)
+
+
+def _remembered(state: RunState, observed: RaceSources) -> dict[tuple[p.Step, ...], MeanGain]:
+    """Return what is known of programs beside their pairs in a race."""
+    found = {old.steps: old.gain for old in state.promising}
+    slope = None if state.screened is None else up_the_slope(_material(state, observed))
+    if slope is not None:
+        contender, expected = slope
+        found.setdefault(contender.steps, expected)
+    return found
 
 
 def _rank(standing: p.Standing, rules: RunSettings) -> float:

@@ -398,6 +398,23 @@ def place_in_range(tunable: Tunable, value: Value) -> float | None:
     return _to_scale(tunable, float(value))
 
 
+def value_at(tunable: Tunable, position: float) -> Value:
+    """Return the number at a position of the range; 0 and below is its lower end, 1 and above its upper."""
+    return _round(tunable, _from_scale(tunable, min(max(position, 0.0), 1.0)))
+
+
+def value_beside(tunable: Tunable, position: float) -> Value:
+    """Return the number at a position of the range, or the next one on its side of the present value if that
+    is the same; the present one where the range has no other there."""
+    value = value_at(tunable, position)
+    if value != tunable.value or tunable.kind != "int":
+        return value
+    assert isinstance(value, int)
+    assert isinstance(tunable.value, int)
+    step = 1 if position > _to_scale(tunable, tunable.value) else -1
+    return min(max(value + step, int(tunable.low)), int(tunable.high))
+
+
 def _from_scale(tunable: Tunable, position: float) -> float:
     if tunable.is_logarithmic:
         return tunable.low * math.pow(tunable.high / tunable.low, position)

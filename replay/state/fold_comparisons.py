@@ -13,6 +13,8 @@ from dga2d.replay.state.run_state import (
     Promising,
     RunState,
     ScoredProgram,
+    Screened,
+    ScreenedProgram,
     TriedConstant,
     program_key,
 )
@@ -77,7 +79,11 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
         event,
         "one standing per contender that is left",
     )
-    if race.round == 0:
+    if race.is_screen:
+        gains = [(race.contenders[s.contender], s.gain) for s in payload.standings]
+        rows = tuple(ScreenedProgram(c.pipeline, gain) for c, gain in gains if c.move == "constants")
+        state = replace(state, screened=Screened(race.contenders[0].pipeline, rows, len(race.instances)))
+    elif race.round == 0:
         state = _with_first_round(state, race, payload.standings)
     left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
     later = payload.standings if race.round else ()
@@ -136,14 +142,21 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
     going_on = {ahead, payload.contender, *runners_up}
     to_meet = {old.steps for old in promising}
     lost = [c for j, c in enumerate(race.contenders) if j not in going_on and c.pipeline not in to_meet]
+    if race.is_screen:  # what is to return has not raced, and what it asked about has not lost
+        lost = [c for c in lost if c.move != "constants"]
+    else:
+        state = replace(
+            state,
+            finalist=() if ahead is None or payload.contender else race.contenders[ahead].pipeline,
+            runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
+            outrun=race.contenders[0].pipeline,
+            screened=None,
+        )
     generation = open_generation(state, event, payload.generation)
     race = replace(race, selected_seq=event.seq, winner=payload.contender)
     return replace(
         state,
         champion=champion,
-        finalist=() if ahead is None or payload.contender else race.contenders[ahead].pipeline,
-        runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
-        outrun=race.contenders[0].pipeline,
         promising=promising,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
         solved=_solved_instances(state, race),

@@ -168,6 +168,11 @@ class RaceState:
         """Whether no further round is run."""
         return not self.left or self.round == len(self.rounds)
 
+    @property
+    def is_screen(self) -> bool:
+        """Whether it only asks what constants are worth: it has no final."""
+        return self.selecting == len(self.rounds) > 0
+
     @cached_property
     def trials(self) -> tuple[tuple[int, InstanceKey], ...]:
         """The instances, each with the number of times it comes before, which names its random stream."""

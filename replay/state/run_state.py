@@ -136,6 +136,23 @@ class TriedConstant(NamedTuple):
     stayed: bool
 
 
+class ScreenedProgram(NamedTuple):
+    """The incumbent with all constants that a screen asked about changed."""
+
+    steps: tuple[p.Step, ...]
+    gain: float | None
+    """Mean over the instances, a fraction; ``None`` where it failed."""
+
+
+class Screened(NamedTuple):
+    """What a screen found of the incumbent's constants (`race_screens`)."""
+
+    base: tuple[p.Step, ...]
+    """The incumbent."""
+    programs: tuple[ScreenedProgram, ...]
+    instances: int
+
+
 class Promising(NamedTuple):
     """A program with new code that is ahead of the incumbent, without having taken its place."""
 
@@ -311,6 +328,8 @@ class RunState:
     """By kind of contender (`RaceMove`)."""
     tried_constants: tuple[TriedConstant, ...] = ()
     """Oldest first."""
+    screened: Screened | None = None
+    """What the last race found if it was a screen."""
     checkpoint: ScoredProgram | None = None
     """The best program on the validation split."""
     checkpoint_seq: int = 0

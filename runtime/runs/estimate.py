@@ -12,7 +12,7 @@ from typing import Any
 
 from dga2d.agents.conductor import LEAST_PAIRS
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.racer import race_evaluations
+from dga2d.agents.racer import mean_race_evaluations
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError
@@ -124,7 +124,7 @@ def pipeline_evaluations(settings: RunSettings, generations: int, batch: int, va
     Counted are sampled pipelines on `batch` instances each, new code against its parent, races, and
     `validated` instances per validated pipeline, over all validations.
     """
-    each = settings.pipelines * batch + race_evaluations(settings, settings.race_contenders)
+    each = settings.pipelines * batch + mean_race_evaluations(settings)
     if settings.evolution:
         each += 2 * settings.gate_instances * (settings.edits_per_generation + settings.incumbent_edits)
     programs = settings.beam_width + BESIDE_THE_BEAM + settings.tests_against_baseline

@@ -9,7 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dga2d.agents.proposing.variation import rewrite, step_away, vary
+from dga2d.agents.proposing.variation import (
+    place_in_range,
+    rewrite,
+    step_away,
+    value_at,
+    value_beside,
+    vary,
+)
 from dga2d.domains.core.tunables import Tunable, find_tunables, tunable_faults
 
 
@@ -166,6 +173,28 @@ def test_a_step_away_stays_in_range_and_never_comes_nearer(
     assert tunable.accepts(value)
     slack = 1e-3 * (abs(tunable.value) + abs(tunable.low) + abs(worse)) if tunable.kind == "float" else 0.0
     assert abs(value - worse) >= abs(tunable.value - worse) - slack
+
+
+@given(tunables(), st.floats(0.001, 2.0), st.booleans())
+def test_a_value_beside_is_in_range_on_its_side_and_another_one_where_there_is_room(
+    tunable: Tunable, distance: float, is_up: bool
+) -> None:
+    assert isinstance(tunable.value, int | float)
+    here = place_in_range(tunable, tunable.value)
+    assert here is not None
+    value = value_beside(tunable, here + distance if is_up else here - distance)
+    assert isinstance(value, int | float)
+    assert tunable.accepts(value)
+    slack = 1e-3 * abs(tunable.value) if tunable.kind == "float" else 0.0
+    assert value >= tunable.value - slack if is_up else value <= tunable.value + slack
+    if tunable.kind == "int" and tunable.value != (tunable.high if is_up else tunable.low):
+        assert value != tunable.value
+
+
+@given(tunables())
+def test_values_at_the_ends_of_a_range_are_its_ends(tunable: Tunable) -> None:
+    assert value_at(tunable, -0.1) == value_at(tunable, 0.0) == pytest.approx(tunable.low, rel=1e-3)
+    assert value_at(tunable, 1.1) == value_at(tunable, 1.0) == pytest.approx(tunable.high, rel=1e-3)
 
 
 def test_every_choice_and_every_value_of_a_small_range_is_reached() -> None:
