@@ -110,10 +110,11 @@ async def measure_archive(
 
 
 async def races_of(store: EventStore, run: RunId) -> list[RaceStarted]:
-    """Return the beginnings of a run's races."""
+    """Return the beginnings of a run's races; screens, in which nobody is to win, are none."""
     found: list[RaceStarted] = []
     async for page in store.pages(run):
-        found += [event.payload for event in page if isinstance(event.payload, RaceStarted)]
+        races = (event.payload for event in page if isinstance(event.payload, RaceStarted))
+        found += [race for race in races if race.selecting < len(race.rounds)]
     return found
 
 
