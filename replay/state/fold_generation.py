@@ -197,4 +197,5 @@ def _race_summary(race: RaceState) -> RaceSummary:
         winner=None if winner is None else winner.move,
         change="" if winner is None else winner.change,
         gain=max(gains, default=None),
+        is_screen=race.is_screen,
     )

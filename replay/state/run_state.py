@@ -173,6 +173,8 @@ class RaceSummary:
     change: str
     gain: float | None
     """Largest mean gain in its last round, a fraction; ``None`` where all contenders failed."""
+    is_screen: bool = False
+    """Whether it only asked what constants are worth (`RaceState.is_screen`)."""
 
 
 @dataclass(frozen=True)

@@ -218,13 +218,15 @@ def incumbent_view(state: RunState) -> dict[str, Any] | None:
     champion = state.champion
     if champion is None:
         return None
-    raced = [(number, race) for number, s in sorted(state.history.items()) if (race := s.race) is not None]
+    rounds = [(number, race) for number, s in sorted(state.history.items()) if (race := s.race) is not None]
+    raced = [(number, race) for number, race in rounds if not race.is_screen]
     return {
         "generation": champion.generation or None,
         "move": champion.move,
         "is_safe_baseline": champion.steps == state.header.baseline,
         "pipeline": steps_view(champion.steps),
         "races": len(raced),
+        "screens": len(rounds) - len(raced),
         "won": sum(race.winner is not None for _, race in raced),
         "last_race": None if not raced else race_view(*raced[-1]),
     }
@@ -239,6 +241,7 @@ def race_view(generation: int, race: RaceSummary) -> dict[str, Any]:
         "winner": race.winner,
         "change": race.change,
         "gain_points": percent(race.gain),
+        "is_screen": race.is_screen,
     }
 
 

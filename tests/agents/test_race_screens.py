@@ -17,9 +17,10 @@ from dga2d.agents.race_screens import draw_screen, up_the_slope
 from dga2d.domains.core.tunables import Tunable, find_tunables
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import Contender, IncumbentSelected, RaceRoundScored, RaceStarted
-from dga2d.replay.state.fold import fold
+from dga2d.replay.state.fold import fold, fold_all
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState, Screened, ScreenedProgram, program_key
+from dga2d.runtime.inspection.views import history_view, incumbent_view
 
 Constants = dict[tuple[int, str], float]
 
@@ -212,3 +213,14 @@ def test_a_screen_follows_a_race_that_left_the_structure_as_it_was(
             assert is_screen(event.payload) == is_due
             due[is_due] += 1
     assert min(due[True], due[False]) > 0
+
+
+def test_screens_are_counted_apart_from_races(screening: tuple[Simulation, MemoryLog]) -> None:
+    state = fold_all(screening[1].events)
+    view = incumbent_view(state)
+    assert view is not None
+    started = [event.payload for _, event in before(screening[1], RaceStarted)]
+    screens = sum(map(is_screen, started))
+    assert (view["races"], view["screens"]) == (len(started) - screens, screens)
+    told = [row["race"]["is_screen"] for row in history_view(state)]
+    assert told == [is_screen(race) for race in started]
