@@ -45,7 +45,9 @@ class Factor(NamedTuple):
     tunable: Tunable
     """With its present value."""
     low: Value
+    """What half of the programs have, below the present value or, at the lower end of its range, it."""
     high: Value
+    """What the others have."""
 
 
 class Slope(NamedTuple):
