@@ -22,7 +22,7 @@ import numpy as np
 
 from dga2d.agents.proposing.variation import place_in_range, value_at, value_beside
 from dga2d.agents.race_material import NewContender, RaceMaterial, busy_places
-from dga2d.agents.race_texts import Settings, with_constants
+from dga2d.agents.race_texts import ConstantValues, with_constants
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 from dga2d.replay.state.generation_state import MeanGain
 from dga2d.replay.state.run_state import RunState, ScreenedProgram
@@ -60,9 +60,9 @@ class Slope(NamedTuple):
 
 def screen_is_due(state: RunState, number: int) -> bool:
     """Return whether the race of generation `number` is a screen: the race before left the structure of the
-    incumbent as it was and was none, and another race follows."""
+    incumbent as it was and was no screen itself, and another race follows."""
     champion, rules = state.champion, state.settings
-    if not rules.race_screens or "constants" not in rules.moves or champion is None:
+    if not rules.screen_instances or "constants" not in rules.moves or champion is None:
         return False
     is_restructured = champion.generation == number - 1 and champion.move not in TUNING
     return state.screened is None and not is_restructured and number < rules.generations
@@ -80,7 +80,7 @@ def draw_screen(material: RaceMaterial) -> list[NewContender]:
     half = design[:, columns] * signs
     found = []
     for row in np.concatenate([half, -half]):
-        values: Settings = {}
+        values: ConstantValues = {}
         for factor, is_high in zip(factors, row > 0, strict=True):
             value = factor.high if is_high else factor.low
             values.setdefault(factor.place, {})[factor.tunable.name] = value
@@ -118,7 +118,7 @@ def up_the_slope(material: RaceMaterial) -> tuple[NewContender, MeanGain] | None
         return None
     slopes = tuple(_slopes(material, screen.programs))
     steepest = max((abs(slope.worth) for slope in slopes), default=0.0)
-    values: Settings = {}
+    values: ConstantValues = {}
     expected = 0.0
     for (place, tunable, low, high), worth in slopes if steepest else ():
         here, there = _where(tunable, tunable.value), _where(tunable, high if worth > 0.0 else low)

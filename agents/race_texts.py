@@ -25,7 +25,7 @@ from dga2d.domains.source_rules import check_source
 from dga2d.events import ImplementationId
 from dga2d.replay.state.run_state import program_key
 
-Settings = dict[int, dict[str, Value]]
+ConstantValues = dict[int, dict[str, Value]]
 """Values of constants by their names, by the position of their text in the incumbent."""
 MOST_CONSTANTS = 3
 """Most constants that one contender changes."""
@@ -46,14 +46,14 @@ def set_constants(material: RaceMaterial) -> NewContender | None:
     if not places:
         return None
     count = 1 + material.draw(min(MOST_CONSTANTS, len(places)))
-    values: Settings = {}
+    values: ConstantValues = {}
     for k in sorted(int(k) for k in material.draws.choice(len(places), size=count, replace=False)):
         place, tunable = places[k]
         values.setdefault(place, {})[tunable.name] = _draw_value(material, place, tunable)
     return with_constants(material, values)
 
 
-def with_constants(material: RaceMaterial, values: Settings, why: str = "") -> NewContender:
+def with_constants(material: RaceMaterial, values: ConstantValues, why: str = "") -> NewContender:
     """Return the incumbent with other constants; `why` they were chosen is told before them."""
     configured, taken = [], {}
     for place, constants in values.items():

@@ -175,7 +175,7 @@ def _race(
     }
     rounds, selecting = plan_rounds(state.settings, len(proposals))
     if is_screen:
-        rounds, selecting = (state.settings.race_screens,), 1
+        rounds, selecting = (state.settings.screen_instances,), 1
     own = p.Contender(move="incumbent", change="", pipeline=incumbent(state))
     others = (p.Contender(move=new.move, change=new.change, pipeline=new.steps) for new in proposals)
     return p.RaceStarted(
@@ -223,9 +223,9 @@ def mean_race_evaluations(settings: RunSettings) -> int:
     """Return how many evaluations a race takes in the mean if every other one is a screen of as many
     constants as it may ask about, and no contender leaves the others early."""
     each = race_evaluations(settings, settings.race_contenders)
-    if not settings.race_screens or not settings.race_contenders:
+    if not settings.screen_instances or not settings.race_contenders:
         return each
-    return (each + (1 + MOST_PROGRAMS) * settings.race_screens) // 2
+    return (each + (1 + MOST_PROGRAMS) * settings.screen_instances) // 2
 
 
 def stay_of(left: int, growth: float) -> int:

@@ -275,7 +275,7 @@ class RunSettings(BaseModel):
     """Contenders of a race, at most, that have less than the incumbent: its first position and one other
     alone, the one that takes most of the time first, then all but one, what takes more time than it improves
     first."""
-    race_screens: int = Field(0, ge=0)
+    screen_instances: int = Field(0, ge=0)
     """Training instances of a screen, a race that asks what constants of the incumbent are worth, eight at
     most and all at once; the next race has a contender that moves them accordingly. A race is a screen if the
     one before left the incumbent's structure as it was. 0 for none."""

@@ -125,8 +125,8 @@ class RaceStarted(Payload, owner="racer", operation="race-started/{generation}")
     """How many of `instances` have been used when each round is scored; increasing, the last uses all."""
     selecting: int
     """Rounds that select a finalist; those after them compare it with the incumbent on instances that took
-    no part in its selection. A race in which all select is a screen (`race_screens`): it asks what constants
-    are worth, and nobody wins."""
+    no part in its selection. A race in which all select is a screen (`screen_instances`): it asks what
+    constants are worth, and nobody wins."""
 
 
 class Standing(Model):

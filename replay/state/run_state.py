@@ -145,7 +145,7 @@ class ScreenedProgram(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """What a screen found of the incumbent's constants (`race_screens`)."""
+    """What a screen found of the incumbent's constants (`screen_instances`)."""
 
     base: tuple[p.Step, ...]
     """The incumbent."""

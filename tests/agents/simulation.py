@@ -262,7 +262,7 @@ EVERY_RULE: dict[str, Any] = {
     "incumbent_edits": 2,
     "race_blocks": 1,
     "race_drops": 1,
-    "race_screens": 3,
+    "screen_instances": 3,
     "race_substitutes": 1,
     "gate_instances": 3,
     "gate_patience": 1.0,
