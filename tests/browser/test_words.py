@@ -13,6 +13,15 @@ from dga2d.runtime.report.render import WORDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 LINKS = "() => [...document.querySelectorAll('a.word')].map((one) => one.getAttribute('href').slice(6))"
+MOVED = """async () => {
+  const frame = () => new Promise((seen) => requestAnimationFrame(seen));
+  const before = scrollY;
+  scrollBy(0, scrollY > 0 ? -30 : 30);
+  await frame();
+  await frame();
+  return scrollY - before;
+}"""
+"""By how much a page has moved, told when it has been drawn there."""
 PHONE = {"viewport": {"width": 390, "height": 800}}
 
 
@@ -47,6 +56,25 @@ async def test_a_word_is_explained_where_it_stands_and_leads_to_the_list(tab: Ta
     await page.keyboard.press("Enter")
     await expect(page.locator("#word-checkpoint")).to_be_focused()
     await expect(page.locator("#means-checkpoint")).to_be_in_viewport()
+
+
+@in_both
+@pytest.mark.parametrize("tab", [PHONE], indirect=True, ids=["phone"])
+async def test_an_explanation_goes_along_when_the_page_moves_and_stays_away_once_closed(tab: Tab) -> None:
+    page = await tab.open(f"/runs/{FIFTY}#overview")
+    tip = page.locator(".tip")
+    await reach(page, "checkpoint")
+    await expect(tip).to_be_visible()
+    before = await page.evaluate(MOVED)
+    word = await page.evaluate("() => document.activeElement.getBoundingClientRect().bottom")
+    assert before != 0
+    await expect(tip).to_be_visible()
+    box = await tip.bounding_box()
+    assert box is not None
+    assert abs(box["y"] - word) <= 1 or box["y"] + box["height"] <= word
+    await page.keyboard.press("Escape")
+    await page.evaluate(MOVED)
+    await expect(tip).to_be_hidden()
 
 
 async def test_a_word_is_explained_to_a_mouse_and_its_tip_can_be_pointed_at(tab: Tab) -> None:

@@ -6,6 +6,8 @@ box.className = "tip";
 box.hidden = true;
 box.setAttribute("aria-hidden", "true"); // who hears the page is told by the word's own description
 document.body.append(box);
+/** The word that is explained. @type {Element | null} */
+let shown = null;
 
 /** What an element's word means. @param {Element} one */
 function meaning(one) {
@@ -23,6 +25,7 @@ function show(one) {
   one.removeAttribute("title"); // which the browser would show, too
   box.textContent = meaning(one);
   box.hidden = box.textContent === "";
+  shown = one;
   const at = one.getBoundingClientRect();
   const { width, height } = box.getBoundingClientRect();
   const edge = document.documentElement.clientWidth;
@@ -32,22 +35,29 @@ function show(one) {
 
 function hide() {
   box.hidden = true;
+  shown = null;
+}
+
+/** Whether a word has the keyboard's focus. @param {Element | null} one */
+function isFocused(one) {
+  return one !== null && one === wordAt(document.activeElement) && one.matches(":focus-visible");
 }
 
 document.addEventListener("pointerover", (event) => {
   const one = wordAt(event.target);
   if (one !== null && event.pointerType !== "touch") show(one);
-  else if (event.target !== box && !wordAt(document.activeElement)?.matches(":focus-visible")) hide();
+  else if (event.target !== box && !isFocused(wordAt(document.activeElement))) hide();
 });
 document.addEventListener("focusin", (event) => {
   const one = wordAt(event.target);
-  if (one?.matches(":focus-visible")) show(one);
+  if (one !== null && isFocused(one)) show(one);
   else hide();
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hide();
 });
-addEventListener("scroll", hide, { passive: true });
+// A focus that moves the page brings the explanation along; a page that is moved otherwise leaves it behind.
+addEventListener("scroll", () => (shown !== null && isFocused(shown) ? show(shown) : hide()), { passive: true });
 
 /** Opens the list at the word that the address names. */
 function seek() {
