@@ -33,6 +33,8 @@ MOST_PROGRAMS = 2 * MOST_FACTORS
 """Contenders of a screen, beside new code."""
 REACH, REACH_DEVIATION = 0.15, 0.4
 """Distance up and down, in parts of a constant's range, and the standard deviation of its logarithm."""
+SLOPE = "up the slope"
+"""How a contender is called whose constants a screen advised."""
 TUNING = ("constants", "share")
 """Kinds of contenders that leave the structure of the incumbent as it is."""
 
@@ -130,7 +132,7 @@ def up_the_slope(material: RaceMaterial) -> tuple[NewContender, MeanGain] | None
     if not values:
         return None
     pairs = len(screen.programs) * screen.instances // 2
-    return with_constants(material, values, "up the slope"), MeanGain(expected, pairs)
+    return with_constants(material, values, SLOPE), MeanGain(expected, pairs)
 
 
 def _slopes(material: RaceMaterial, programs: tuple[ScreenedProgram, ...]) -> Iterator[Slope]:

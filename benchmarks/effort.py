@@ -3,7 +3,8 @@
     python benchmarks/effort.py FOLDER/*-full-1.db     # databases that benchmarks/evolved.py left
 
 Contenders are counted by kind: how many did exactly as the incumbent on the first instances, how many were
-ahead there, and how many won their race, with their mean gain in its last round. Comparisons are told apart
+ahead there, and how many won their race, with their mean gain in its last round. What a screen asks about
+cannot win, and what follows from it is told apart from other constants. Comparisons are told apart
 by whether the incumbent came to the best known objective on the instance: there nothing can gain.
 """
 
@@ -17,6 +18,7 @@ from statistics import fmean
 import anyio
 from arms import store_url
 
+from dga2d.agents.race_screens import SLOPE
 from dga2d.events import RunId
 from dga2d.events.payloads import EvaluationRecorded, IncumbentSelected, RaceRoundScored
 from dga2d.replay.state.fold import fold
@@ -53,16 +55,16 @@ class Effort:
 
     def _first_round(self, race: RaceState, scored: RaceRoundScored) -> None:
         for standing in scored.standings if scored.round == 0 else ():
-            found = self.contenders[race.contenders[standing.contender].move]
+            found = self.contenders[kind_of(race, standing.contender)]
             found["entered"] += 1
             found["tied"] += standing.gain == 0.0 and not standing.won + standing.lost
             found["ahead"] += (standing.gain or 0.0) > 0.0
 
     def _end(self, state: RunState, race: RaceState, winner: int, domain: str) -> None:
         if winner:
-            move = race.contenders[winner].move
-            self.contenders[move]["won"] += 1
-            self.gains[move] += [s.gain or 0.0 for s in race.standings if s.contender == winner]
+            kind = kind_of(race, winner)
+            self.contenders[kind]["won"] += 1
+            self.gains[kind] += [s.gain or 0.0 for s in race.standings if s.contender == winner]
         for repeat, key in race.trials:
             own = race.outcomes.get((race.candidate(0, repeat), key))
             if own is None:
@@ -93,10 +95,18 @@ class Effort:
             "\n| contenders | entered | did as the incumbent | ahead | won | mean gain of winners, points |"
         )
         print("|---|--:|--:|--:|--:|--:|")
-        for move, found in sorted(self.contenders.items(), key=lambda item: (-item[1]["won"], item[0])):
-            gain = f"{100 * fmean(self.gains[move]):.2f}" if self.gains[move] else "–"
+        for kind, found in sorted(self.contenders.items(), key=lambda item: (-item[1]["won"], item[0])):
+            gain = f"{100 * fmean(self.gains[kind]):.2f}" if self.gains[kind] else "–"
             counted = " | ".join(str(found[name]) for name in ("entered", "tied", "ahead", "won"))
-            print(f"| {move} | {counted} | {gain} |")
+            print(f"| {kind} | {counted} | {gain} |")
+
+
+def kind_of(race: RaceState, number: int) -> str:
+    """Return the move that made a contender, or what it has to do with a screen."""
+    contender = race.contenders[number]
+    if contender.move == "constants" and race.is_screen:
+        return "constants of a screen"
+    return SLOPE if contender.change.startswith(SLOPE) else contender.move
 
 
 def percent(part: int, whole: int) -> str:
