@@ -56,7 +56,7 @@ document.addEventListener("focusin", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hide();
 });
-// A focus that moves the page brings the explanation along; a page that is moved otherwise leaves it behind.
+// The explanation of a focused word goes along, as the focus itself may move the page; that of one pointed at ends.
 addEventListener("scroll", () => (shown !== null && isFocused(shown) ? show(shown) : hide()), { passive: true });
 
 /** Opens the list at the word that the address names. */
