@@ -13,7 +13,7 @@ from dga2d.runtime.report.render import WORDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 LINKS = "() => [...document.querySelectorAll('a.word')].map((one) => one.getAttribute('href').slice(6))"
-MOVED = """async () => {
+MOVE = """async () => {
   const frame = () => new Promise((seen) => requestAnimationFrame(seen));
   const before = scrollY;
   scrollBy(0, scrollY > 0 ? -30 : 30);
@@ -21,7 +21,7 @@ MOVED = """async () => {
   await frame();
   return scrollY - before;
 }"""
-"""By how much a page has moved, told when it has been drawn there."""
+"""Moves the page a little; tells by how much, once it has been drawn there."""
 PHONE = {"viewport": {"width": 390, "height": 800}}
 
 
@@ -65,15 +65,14 @@ async def test_an_explanation_goes_along_when_the_page_moves_and_stays_away_once
     tip = page.locator(".tip")
     await reach(page, "checkpoint")
     await expect(tip).to_be_visible()
-    before = await page.evaluate(MOVED)
-    word = await page.evaluate("() => document.activeElement.getBoundingClientRect().bottom")
-    assert before != 0
+    assert await page.evaluate(MOVE) != 0
+    bottom = await page.evaluate("() => document.activeElement.getBoundingClientRect().bottom")
     await expect(tip).to_be_visible()
     box = await tip.bounding_box()
     assert box is not None
-    assert abs(box["y"] - word) <= 1 or box["y"] + box["height"] <= word
+    assert abs(box["y"] - bottom) <= 1 or box["y"] + box["height"] <= bottom
     await page.keyboard.press("Escape")
-    await page.evaluate(MOVED)
+    await page.evaluate(MOVE)
     await expect(tip).to_be_hidden()
 
 

@@ -38,26 +38,31 @@ function hide() {
   shown = null;
 }
 
-/** Whether a word has the keyboard's focus. @param {Element | null} one */
-function isFocused(one) {
-  return one !== null && one === wordAt(document.activeElement) && one.matches(":focus-visible");
+/** The word that has the keyboard's focus. */
+function focusedWord() {
+  const one = wordAt(document.activeElement);
+  return one?.matches(":focus-visible") ? one : null;
 }
 
 document.addEventListener("pointerover", (event) => {
   const one = wordAt(event.target);
   if (one !== null && event.pointerType !== "touch") show(one);
-  else if (event.target !== box && !isFocused(wordAt(document.activeElement))) hide();
+  else if (event.target !== box && focusedWord() === null) hide();
 });
-document.addEventListener("focusin", (event) => {
-  const one = wordAt(event.target);
-  if (one !== null && isFocused(one)) show(one);
+document.addEventListener("focusin", () => {
+  const one = focusedWord();
+  if (one !== null) show(one);
   else hide();
 });
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape") hide();
 });
 // The explanation of a focused word goes along, as the focus itself may move the page; that of one pointed at ends.
-addEventListener("scroll", () => (shown !== null && isFocused(shown) ? show(shown) : hide()), { passive: true });
+addEventListener("scroll", () => {
+  const one = focusedWord();
+  if (one !== null && one === shown) show(one);
+  else hide();
+}, { passive: true });
 
 /** Opens the list at the word that the address names. */
 function seek() {
