@@ -25,11 +25,16 @@ class TourLibrary(LibraryRuns, LibraryTexts):
         middle=(31,),
         larger=((100,), (60,), (400,), (1000,)),
         smoke_target=3175135.0,
-        blocks=frozenset({"kick", "cooling", "next-city", "segment-move-of-city", "candidate-lists"}),
+        blocks=frozenset(
+            {
+                *("acceptance", "bridge-cuts", "candidate-lists", "cities-to-search", "cooling", "kick"),
+                *("next-city", "segment-move-of-city"),
+            }
+        ),
         own_functions=frozenset(
             {
-                *("bridged", "chain", "cooling", "descend", "improve_by_segment_move", "improve_city"),
-                *("next_city", "swap_edges", "walk"),
+                *("bridged", "chain", "cooling", "descend", "draw_cuts", "improve_by_segment_move"),
+                *("improve_city", "longest_kept", "next_city", "swap_edges", "wake", "walk"),
             }
         ),
         work=40,
@@ -104,6 +109,46 @@ class OperatorsOfToursClaims:
                 for seed in range(25):
                     after = apply(run, instance, before, seed).sequence
                     assert len(links(before) - links(after)) == 4
+
+    @pytest.mark.parametrize("number", range(4), ids=["anywhere", "short", "waking", "annealed"])
+    def test_rounds_of_local_search_tell_the_lengths_of_their_tours(self, plain: Load, number: int) -> None:
+        """Of the present one, which has no 2-opt move where all cities are searched, and of the best."""
+        implementation = operator_called("iterated_local_search").implementations[number]
+        functions = plain(implementation).__globals__
+        instance = random_cities((30,), number)
+        dist = np.array(DOMAIN.environment(instance)["distance_matrix"], np.int32)
+        near = functions["nearest_nodes"](dist, 0, 10)
+        tour, rng = random_tour(instance, 3), np.random.default_rng(3)
+        pos = np.argsort(tour).astype(np.int32)
+        best, lengths = tour.copy(), np.full(2, functions["length_of"](tour, dist))
+        kept = 0
+        for _ in range(40):
+            old, before = tour.copy(), int(lengths[1])
+            functions["make_rounds"](1, 0.2, tour, pos, dist, near, best, lengths, rng)
+            for plan, length in ((best, lengths[0]), (tour, lengths[1])):
+                assert sorted(plan) == list(range(30))
+                assert functions["length_of"](plan, dist) == length
+            assert lengths[0] <= lengths[1]
+            kept += lengths[1] < before
+            is_old = links(old) == links(tour)
+            assert is_old or lengths[1] <= before or "HOT" in functions
+        assert 0 < kept < 40
+
+    @pytest.mark.parametrize("number", range(4), ids=["anywhere", "short", "waking", "annealed"])
+    def test_kicks_wake_the_cities_at_their_new_edges(self, plain: Load, number: int) -> None:
+        implementation = operator_called("iterated_local_search").implementations[number]
+        functions = plain(implementation).__globals__
+        rng, cuts = np.random.default_rng(number), np.empty(4, np.int64)
+        for n in (8, 9, 10, 40):
+            for _ in range(60):
+                old = rng.permutation(n).astype(np.int32)
+                tour, pos, awake = old.copy(), np.empty(n, np.int32), np.zeros(n, np.uint8)
+                functions["bridge_and_wake"](tour, pos, awake, cuts, rng)
+                np.testing.assert_array_equal(tour[pos[np.arange(n)]], np.arange(n))
+                new = links(tour) - links(old)
+                assert 2 <= len(links(old) - links(tour)) <= 4
+                assert awake[[city for edge in new for city in edge]].all()
+                assert awake.sum() in (range(4, 9) if number == 2 else [n])
 
     @pytest.mark.slow
     @pytest.mark.timeout(900)
