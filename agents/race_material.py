@@ -13,6 +13,7 @@ from dga2d.agents.agent import open_basis, present_graph
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.graphs import incompatibility
 from dga2d.agents.proposing.tasks import OperatorContract
+from dga2d.agents.proposing.variation import ENDLESS, ITERABLE
 from dga2d.domains.core.contract import Implementation
 from dga2d.domains.core.tunables import Value
 from dga2d.events import ImplementationId, OperatorId
@@ -108,4 +109,13 @@ def with_implementations(steps: Steps, taken: Mapping[int, ImplementationId]) ->
     return tuple(
         step.model_copy(update={"implementation": taken[i]}) if i in taken else step
         for i, step in enumerate(steps)
+    )
+
+
+def may_replace(new: OperatorContract, old: OperatorContract) -> bool:
+    """Return whether an operator is of the kind of another: it takes and leaves the same, and is of its
+    category or, in the place of any search, one that uses all the time it gets."""
+    is_search = new.category in ENDLESS and old.category in ITERABLE
+    return (new.requires, new.provides) == (old.requires, old.provides) and (
+        new.category == old.category or is_search
     )

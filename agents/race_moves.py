@@ -17,13 +17,14 @@ from itertools import islice
 from dga2d.agents.agent import open_basis, present_graph
 from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
-from dga2d.agents.proposing.tasks import OperatorContract
-from dga2d.agents.proposing.variation import ENDLESS, ITERABLE
+from dga2d.agents.proposing.variation import ENDLESS
+from dga2d.agents.race_assemblies import with_assembled_texts
 from dga2d.agents.race_material import (
     NewContender,
     RaceMaterial,
     Steps,
     busy_places,
+    may_replace,
     operators_of,
     with_implementations,
 )
@@ -87,6 +88,8 @@ def draw_proposals(
     for proposal in islice(with_exchanged_blocks(material), state.settings.race_blocks):
         enter(proposal)
     for proposal in islice(_with_less(material), state.settings.race_drops):
+        enter(proposal)
+    for proposal in islice(with_assembled_texts(material), state.settings.race_assemblies):
         enter(proposal)
     for steps in material.rivals:
         enter(NewContender("sampled", "sampled by the policy", steps))
@@ -195,7 +198,7 @@ def _with_substitutes(material: RaceMaterial) -> Iterator[NewContender]:
             old.model_copy(update={"operator": operator, "implementation": implementation})
             for operator in present_graph(state).operators
             if operator != old.operator
-            and _may_replace(material.contracts[operator], material.contracts[old.operator])
+            and may_replace(material.contracts[operator], material.contracts[old.operator])
             for implementation in state.pools.get(operator, ())
         ]
         drawn = [others[int(number)] for number in material.draws.permutation(len(others))]
@@ -228,15 +231,6 @@ def _excess(material: RaceMaterial, place: int) -> float:
     """Return by how much the mean part of the time that a position takes exceeds that of the improvement."""
     known = contribution(material.state, material.incumbent[place].implementation)
     return (known.effort - known.gain) / known.runs if known.runs else 0.0
-
-
-def _may_replace(new: OperatorContract, old: OperatorContract) -> bool:
-    """Return whether an operator is of the kind of another: it takes and leaves the same, and is of its
-    category or, in the place of any search, one that uses all the time it gets."""
-    is_search = new.category in ENDLESS and old.category in ITERABLE
-    return (new.requires, new.provides) == (old.requires, old.provides) and (
-        new.category == old.category or is_search
-    )
 
 
 def _step(material: RaceMaterial, operator: OperatorId) -> Step:

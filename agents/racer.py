@@ -95,7 +95,8 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
     steps = incumbent(state)
     texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
     donors: dict[ImplementationId, str] = {}
-    for operator, pool in state.pools.items() if state.settings.race_blocks else ():
+    needs_donors = state.settings.race_blocks or state.settings.race_assemblies
+    for operator, pool in state.pools.items() if needs_donors else ():
         for name in pool:
             step = p.Step(operator=operator, implementation=name)
             donors[name] = (await sources.implementation(state, step)).source

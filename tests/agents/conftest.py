@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+from tests.agents.made_up_library import with_marked_functions
 from tests.agents.memory_log import MemoryLog, recorded
 from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
@@ -32,6 +34,12 @@ def record() -> Callable[[int, Draft], RecordedEvent]:
 @pytest.fixture(scope="session")
 def racing() -> Simulation:
     return Simulation(SMALL).changed(race_contenders=8, race_instances=6, race_error=0.8, generations=5)
+
+
+@pytest.fixture(scope="session")
+def marked(racing: Simulation) -> Simulation:
+    """The same with a marked function in every implementation of its library, each another one."""
+    return replace(racing, operators=with_marked_functions(racing.operators))
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from dga2d.domains.core.contract import Card, Implementation, Operator, OperatorName, SolutionKind
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
@@ -48,3 +51,18 @@ def first_step(operator: Operator) -> Step:
     """An operator's first implementation as a step of a pipeline."""
     first = ImplementationId(operator.implementations[0].id)
     return Step(operator=OperatorId(operator.id), implementation=first)
+
+
+def with_marked_functions(operators: Sequence[Operator]) -> tuple[Operator, ...]:
+    """The operators with a marked function in every implementation, each another one."""
+
+    def marked(number: int, operator: Operator) -> Operator:
+        texts = tuple(
+            replace(
+                c, source=f"{c.source}\n\n# exchangeable: pace\ndef pace(n):\n    return n + {number}{i}\n"
+            )
+            for i, c in enumerate(operator.implementations)
+        )
+        return replace(operator, implementations=texts)
+
+    return tuple(marked(number, operator) for number, operator in enumerate(operators, start=1))

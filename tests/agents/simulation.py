@@ -260,6 +260,7 @@ EVERY_RULE: dict[str, Any] = {
     "near_copy_lines": 1,
     "call_costs": True,
     "incumbent_edits": 2,
+    "race_assemblies": 1,
     "race_blocks": 1,
     "race_drops": 1,
     "screen_instances": 3,

@@ -13,7 +13,6 @@ from tests.agents.simulation import Simulation
 
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
-from dga2d.domains.core.contract import Operator
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import IncumbentSelected, RaceStarted
 from dga2d.replay.state.incumbent import incumbent
@@ -92,25 +91,9 @@ def test_less_is_tried_alone_first_and_then_without_what_takes_more_than_it_give
     )
 
 
-def _with_blocks(racing: Simulation) -> Simulation:
-    """The simulation with a marked function in every implementation of its library, each another one."""
-
-    def marked(number: int, operator: Operator) -> Operator:
-        texts = tuple(
-            replace(
-                c, source=f"{c.source}\n\n# exchangeable: pace\ndef pace(n):\n    return n + {number}{i}\n"
-            )
-            for i, c in enumerate(operator.implementations)
-        )
-        return replace(operator, implementations=texts)
-
-    library = tuple(marked(number, op) for number, op in enumerate(racing.operators, start=1))
-    return replace(racing, operators=library)
-
-
-def test_marked_functions_are_exchanged_where_most_time_goes(racing: Simulation) -> None:
+def test_marked_functions_are_exchanged_where_most_time_goes(marked: Simulation) -> None:
     """Each fitting one once, from any operator's pool; the text keeps the rest and is a new one."""
-    blocks = _with_blocks(racing).changed(race_blocks=2, generations=3)
+    blocks = marked.changed(race_blocks=2, generations=3)
     _, log = blocks.run()
     state, _ = before(log, RaceStarted)[0]
     steps, everything = incumbent(state), {name for pool in state.pools.values() for name in pool}
@@ -167,9 +150,9 @@ def text_of(new: NewContender) -> str:
     return new.configured[0].text.source
 
 
-def test_a_text_with_an_exchanged_function_is_a_new_one_and_decided_again(racing: Simulation) -> None:
+def test_a_text_with_an_exchanged_function_is_a_new_one_and_decided_again(marked: Simulation) -> None:
     """It configures nothing, so that it has a rate of its own, and joins a pool where there is room."""
-    blocks = _with_blocks(racing).changed(
+    blocks = marked.changed(
         race_blocks=4, race_moves="implementation", race_error=0.95, race_instances=4, generations=6
     )
     state, log = blocks.run()
