@@ -26,6 +26,8 @@ from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
 from dga2d.replay.state.run_state import program_key
 
+ASSEMBLED = "assembled"
+"""How such a contender's change begins."""
 ATTEMPTS = 20
 """Texts assembled before a race goes without one: most may repeat what has raced, or not be allowed."""
 
@@ -57,7 +59,7 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
         key, is_walk = program_key(changed), material.is_walk(operators_of(changed))
         if is_walk and key not in raced and not check_source(made.text.source):
             raced.add(key)
-            told = f"assembled: {' → '.join(operators_of(changed))}"
+            told = f"{ASSEMBLED}: {' → '.join(operators_of(changed))}"
             yield NewContender("implementation", told, changed, (made,))
 
 

@@ -28,7 +28,7 @@ SAMPLED = 2
 
 
 class Configured(NamedTuple):
-    """A text with other constants or, without any, with a marked function of another text."""
+    """A text with other constants or, without any, with marked functions of other texts."""
 
     text: Implementation
     parent: ImplementationId

@@ -18,6 +18,7 @@ from statistics import fmean
 import anyio
 from arms import store_url
 
+from dga2d.agents.race_assemblies import ASSEMBLED
 from dga2d.agents.race_screens import SLOPE
 from dga2d.events import RunId
 from dga2d.events.payloads import EvaluationRecorded, IncumbentSelected, RaceRoundScored
@@ -102,11 +103,12 @@ class Effort:
 
 
 def kind_of(race: RaceState, number: int) -> str:
-    """Return the move that made a contender, or what it has to do with a screen."""
+    """Return the move that made a contender, or what it has to do with a screen, or that it was assembled."""
     contender = race.contenders[number]
     if contender.move == "constants" and race.is_screen:
         return "constants of a screen"
-    return SLOPE if contender.change.startswith(SLOPE) else contender.move
+    special = (kind for kind in (SLOPE, ASSEMBLED) if contender.change.startswith(kind))
+    return next(special, contender.move)
 
 
 def percent(part: int, whole: int) -> str:

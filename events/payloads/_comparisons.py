@@ -98,8 +98,8 @@ class Contender(Model):
 
 
 class Configuration(Model):
-    """An implementation that differs from another in its tunable constants, or has a marked function of a
-    third; no model wrote it."""
+    """An implementation that differs from another in its tunable constants, or has marked functions of
+    others; no model wrote it."""
 
     implementation: ImplementationId
     """Its id."""
@@ -108,7 +108,7 @@ class Configuration(Model):
     parent: ImplementationId
     """What it was made of."""
     constants: dict[str, int | float | str | bool]
-    """The constants that differ, with their values; empty where a function does: such a text is a new one."""
+    """The constants that differ, with their values; empty where functions do: such a text is a new one."""
 
 
 class RaceStarted(Payload, owner="racer", operation="race-started/{generation}"):

@@ -12,6 +12,7 @@ from immutables import Map
 from tests.agents.memory_log import before
 from tests.agents.simulation import Simulation
 
+from dga2d.agents.race_assemblies import ASSEMBLED
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
 from dga2d.domains.core.tunables import find_tunables
@@ -56,7 +57,7 @@ def assembled(
     )
     contracts = marked.prompt_context.contracts
     material = RaceMaterial(changed, sources, contracts, np.random.default_rng(3), sources)
-    return [new for new in draw_proposals(material, 60) if new.change.startswith("assembled: ")]
+    return [new for new in draw_proposals(material, 60) if new.change.startswith(ASSEMBLED)]
 
 
 def test_texts_are_assembled_of_marked_functions_and_other_constants(
