@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dga2d.agents.proposing.blocks import Block, Module, exchange_block, read_module
-from dga2d.agents.proposing.variation import rewrite, value_at, vary
+from dga2d.agents.proposing.variation import ENDLESS, rewrite, value_at, vary
 from dga2d.agents.race_material import (
     Configured,
     NewContender,
@@ -37,7 +37,8 @@ Donors = dict[str, tuple[tuple[Module, Block], ...]]
 
 def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
     """Yield the incumbent with an assembled text in the place of the operator that takes most of the time of
-    those it may replace, or, every other time, behind the incumbent's first position alone.
+    those it may replace, or, every other time, behind the incumbent's first position alone. Where there are
+    searches that use all the time they get, only they are assembled.
 
     There is none in runs without evolution.
     """
@@ -46,7 +47,8 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
         return
     donors = _marked_functions(material)
     bases = _bases(material, donors)
-    operators = tuple(bases)
+    endless = [operator for operator in bases if material.contracts[operator].category in ENDLESS]
+    operators = endless or [*bases]
     raced = {program_key(steps), *state.raced}
     for _ in range(ATTEMPTS if bases else 0):
         operator = operators[material.draw(len(operators))]

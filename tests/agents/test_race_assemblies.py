@@ -98,7 +98,7 @@ def test_an_assembled_text_stands_where_most_time_goes_or_alone(
     for other in whole:
         place = next(i for i in range(4) if other[i] != steps[i])
         category = contracts[other[place].operator].category
-        assert place == {"perturbation": 1, "local_search": 2, "intensification": 3}[category]
+        assert (place, category) == (3, "intensification"), "searches that use all the time they get, if any"
         assert other[place + 1 :] == steps[place + 1 :]
     idle = assembled(state_and_sources, marked, efforts=(0.9, 0.05, 0.05, 0.05))
     assert idle == [], "positions that take hardly any time have no turn"
@@ -116,7 +116,7 @@ def test_at_most_so_many_are_assembled_and_none_that_has_raced(
 
 
 def test_assembled_texts_join_the_pools_and_are_decided_again(marked: Simulation) -> None:
-    simulation = marked.changed(
+    simulation = replace(marked, seed=2).changed(
         race_assemblies=6, race_moves="implementation", race_error=0.95, race_instances=4, generations=6
     )
     state, log = simulation.run()
