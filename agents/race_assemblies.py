@@ -30,15 +30,18 @@ ASSEMBLED = "assembled"
 """How such a contender's change begins."""
 ATTEMPTS = 20
 """Texts assembled before a race goes without one: most may repeat what has raced, or not be allowed."""
+IN_PLACE = 3
+"""One in so many takes the place of a search, with all else as it is; the others stand behind the first
+position alone."""
 
 Donors = dict[str, tuple[tuple[Module, Block], ...]]
 """Marked functions of the pools' texts by their names, each text of one once."""
 
 
 def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
-    """Yield the incumbent with an assembled text in the place of the operator that takes most of the time of
-    those it may replace, or, every other time, behind the incumbent's first position alone. Where there are
-    searches that use all the time they get, only they are assembled.
+    """Yield the incumbent's first position with an assembled text alone behind it or, more seldom, the
+    incumbent with one in the place of the operator that takes most of the time of those it may replace. Where
+    there are searches that use all the time they get, only they are assembled.
 
     There is none in runs without evolution.
     """
@@ -56,7 +59,7 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
         made = _assemble(material, operator, members[material.draw(len(members))], donors)
         step = Step(operator=operator, implementation=ImplementationId(made.text.id))
         place = _place_for(material, operator)
-        is_alone = material.draw(2) == 1
+        is_alone = material.draw(IN_PLACE) > 0
         changed = (steps[0], step) if is_alone else (*steps[:place], step, *steps[place + 1 :])
         key, is_walk = program_key(changed), material.is_walk(operators_of(changed))
         if is_walk and key not in raced and not check_source(made.text.source):

@@ -277,8 +277,8 @@ class RunSettings(BaseModel):
     first."""
     race_assemblies: int = Field(0, ge=0)
     """Contenders of a race, at most, that bring a text put together at random: of an operator with marked
-    functions, each from any text of the pools where one fits, and about half of its constants anew; in the
-    place of a search, or behind the first position alone. None without `evolution`."""
+    functions, each from any text of the pools where one fits, and about half of its constants anew; behind
+    the first position alone or, one in three, in the place of a search. None without `evolution`."""
     screen_instances: int = Field(0, ge=0)
     """Training instances of a screen, a race that asks what constants of the incumbent are worth, eight at
     most and all at once; the next race has a contender that moves them accordingly. A race is a screen if the

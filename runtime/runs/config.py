@@ -101,7 +101,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_shrinkage": 8.0,
         "race_blocks": 2,
         "race_drops": 1,
-        "race_assemblies": 2,
+        "race_assemblies": 4,
         "screen_instances": 8,
         "race_substitutes": 1,
         "share_effort": 0.05,
