@@ -104,12 +104,11 @@ def _assemble(
     """Return a text with each marked function drawn from those that fit, its own among them, and about half
     of its constants drawn anew."""
     own = source = material.donors[base]
-    for name in sorted({block.name for block in read_module(own).blocks}):
+    for number in range(len(read_module(own).blocks)):
         target = read_module(source)
-        block = next(block for block in target.blocks if block.name == name)
-        texts = [
-            exchange_block(target, block, *donor) for donor in donors[name] if donor[1].text != block.text
-        ]
+        block = target.blocks[number]
+        others = (donor for donor in donors[block.name] if donor[1].text != block.text)
+        texts = [exchange_block(target, block, *donor) for donor in others]
         fitting = [source, *dict.fromkeys(text for text in texts if text is not None)]
         source = fitting[material.draw(len(fitting))]
     constants = {
@@ -117,9 +116,8 @@ def _assemble(
         for tunable in find_tunables(source)
         if tunable.can_vary and material.draw(2)
     }
-    text = Implementation(
-        OperatorName(operator), rewrite(source, constants) if constants else source, f"assembled:{base}"
-    )
+    written = rewrite(source, constants) if constants else source
+    text = Implementation(OperatorName(operator), written, f"assembled:{base}")
     return Configured(text, base, constants if source == own else {})
 
 

@@ -67,7 +67,7 @@ def test_texts_are_assembled_of_marked_functions_and_other_constants(
     _, sources = state_and_sources
     found = assembled(state_and_sources, marked)
     assert len(found) > 6
-    own = 0
+    own = later = 0
     for new in found:
         ((text, parent, constants),) = new.configured
         paces, former_paces = PACE.findall(text.source), PACE.findall(sources[parent])
@@ -78,10 +78,12 @@ def test_texts_are_assembled_of_marked_functions_and_other_constants(
         assert all(t.low <= float(t.value) <= t.high for t in now)
         changed = {t.name: t.value for old, t in zip(former, now, strict=True) if t.value != old.value}
         own += paces == former_paces
+        later += paces[1:] != former_paces[1:]
         assert constants.items() >= changed.items() if paces == former_paces else not constants
         if not changed:
             assert PACE.sub("", text.source) == PACE.sub("", sources[parent])
     assert 0 < own < len(found)
+    assert later, "of a composed text's functions of one name every one is drawn"
 
 
 def test_an_assembled_text_stands_where_most_time_goes_or_alone(

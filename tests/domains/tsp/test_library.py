@@ -112,7 +112,7 @@ class OperatorsOfToursClaims:
 
     @pytest.mark.parametrize("number", range(4), ids=["anywhere", "short", "waking", "annealed"])
     def test_rounds_of_local_search_tell_the_lengths_of_their_tours(self, plain: Load, number: int) -> None:
-        """Of the present one, which has no 2-opt move where all cities are searched, and of the best."""
+        """Of the present one and of the best; a longer one stays under annealing alone."""
         implementation = operator_called("iterated_local_search").implementations[number]
         functions = plain(implementation).__globals__
         instance = random_cities((30,), number)
