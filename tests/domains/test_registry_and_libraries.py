@@ -62,7 +62,7 @@ def test_operators_are_sorted_and_complete(domain: Domain) -> None:
         assert op.requires in ("none", "partial", "complete")
         assert op.provides in ("partial", "complete")
         assert op.tier in ("basic", "advanced")
-        assert 1 <= len(op.implementations) <= 3
+        assert 1 <= len(op.implementations) <= 4
         for text in (op.title, op.summary, op.complexity, op.source):
             assert text.strip() == text != ""
         for implementation in op.implementations:
