@@ -28,7 +28,7 @@ from dga2d.agents.race_material import (
     operators_of,
     with_implementations,
 )
-from dga2d.agents.race_screens import up_the_slope
+from dga2d.agents.race_screens import after_screen
 from dga2d.agents.race_texts import set_constants, with_exchanged_blocks
 from dga2d.agents.scoring import best_implementations
 from dga2d.events import OperatorId
@@ -73,8 +73,8 @@ def draw_proposals(
             found.append(proposal)
         return is_new
 
-    slope = up_the_slope(material)
-    enter(slope[0] if slope else None)
+    for proposal, _ in after_screen(material):
+        enter(proposal)
     for proposal in _returning(material) if not screen else ():
         enter(proposal)
     for proposal in tuple(_with_new_code(material))[: max(1, count // CODE_SHARE)]:

@@ -1,9 +1,12 @@
-"""Screens: races that ask what the constants of the incumbent are worth, all of them at once.
+"""Screens: races that ask what the constants of the incumbent are worth, all of them at once, and what marked
+functions of other texts would be worth in it.
 
 A race asks of every contender whether it is better, and has a few pairs for each answer. In a screen each
 contender has all constants changed, half of them up and half of them down, such that every constant is up in
 half of the contenders and any two are together up as often as apart. So each is judged by all evaluations.
-Nobody wins a screen; the next race has a contender whose constants go up the slope that was found.
+Half of them have a marked function of another text in the same way. Nobody wins a screen; the next race has
+a contender whose constants go up the slope that was found, and one with the functions that are clearly worth
+something besides.
 
 References
 ----------
@@ -15,26 +18,38 @@ optimum conditions", Journal of the Royal Statistical Society B 13, 1951 (steepe
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from dga2d.agents.proposing.blocks import exchange_block, read_module
 from dga2d.agents.proposing.variation import place_in_range, value_at, value_beside
 from dga2d.agents.race_material import NewContender, RaceMaterial, busy_places
-from dga2d.agents.race_texts import ConstantValues, with_constants
+from dga2d.agents.race_texts import (
+    ConstantValues,
+    Exchange,
+    Exchanges,
+    with_changed_texts,
+    with_constants,
+)
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
+from dga2d.domains.source_rules import check_source
 from dga2d.replay.state.generation_state import MeanGain
 from dga2d.replay.state.run_state import RunState, ScreenedProgram
 
 LEAST_FACTORS, MOST_FACTORS = 3, 8
-"""Constants of a screen."""
+"""Constants and marked functions of a screen."""
 MOST_PROGRAMS = 2 * MOST_FACTORS
 """Contenders of a screen, beside new code."""
 REACH, REACH_DEVIATION = 0.15, 0.4
 """Distance up and down, in parts of a constant's range, and the standard deviation of its logarithm."""
 SLOPE = "up the slope"
 """How a contender is called whose constants a screen advised."""
+WITH_FUNCTIONS = "with functions"
+"""How one is called that has marked functions besides which a screen advised."""
+CLEARLY = 2.0
+"""Standard errors by which a function must be worth something to be taken."""
 TUNING = ("constants", "share")
 """Kinds of contenders that leave the structure of the incumbent as it is."""
 
@@ -50,6 +65,15 @@ class Factor(NamedTuple):
     """What half of the programs have, below the present value or, at the lower end of its range, it."""
     high: Value
     """What the others have."""
+
+
+class FunctionFactor(NamedTuple):
+    """A marked function that a screen changes."""
+
+    place: int
+    """Position of its text in the incumbent."""
+    exchange: Exchange
+    """What half of the programs have in its place."""
 
 
 class Slope(NamedTuple):
@@ -71,8 +95,10 @@ def screen_is_due(state: RunState, number: int) -> bool:
 
 
 def draw_screen(material: RaceMaterial) -> list[NewContender]:
-    """Return the contenders of a screen, each with its opposite; none where there are too few constants."""
-    factors = _draw_factors(material)
+    """Return the contenders of a screen, each with its opposite; none where there is too little to ask."""
+    functions = _draw_functions(material)
+    constants = _draw_constants(material, MOST_FACTORS - len(functions))
+    factors: list[Factor | FunctionFactor] = [*constants, *functions]
     if len(factors) < LEAST_FACTORS:
         return []
     pair = np.array([[1, 1], [1, -1]])
@@ -80,17 +106,51 @@ def draw_screen(material: RaceMaterial) -> list[NewContender]:
     columns = material.draws.permutation(len(design))[: len(factors)]
     signs = 2 * material.draws.integers(2, size=len(factors)) - 1
     half = design[:, columns] * signs
-    found = []
-    for row in np.concatenate([half, -half]):
-        values: ConstantValues = {}
-        for factor, is_high in zip(factors, row > 0, strict=True):
+    return [_program(material, factors, row > 0) for row in np.concatenate([half, -half])]
+
+
+def _program(
+    material: RaceMaterial, factors: Sequence[Factor | FunctionFactor], levels: Sequence[bool]
+) -> NewContender:
+    """Return the incumbent with the high values of some constants and the low ones of the others, and with
+    the functions of other texts that are high."""
+    values: ConstantValues = {}
+    exchanges: Exchanges = {}
+    for factor, is_high in zip(factors, levels, strict=True):
+        if isinstance(factor, Factor):
             value = factor.high if is_high else factor.low
             values.setdefault(factor.place, {})[factor.tunable.name] = value
-        found.append(with_constants(material, values, "screen"))
-    return found
+        elif is_high:
+            exchanges.setdefault(factor.place, []).append(factor.exchange)
+    return with_changed_texts(material, values, exchanges, "screen")
 
 
-def _draw_factors(material: RaceMaterial) -> list[Factor]:
+def _draw_functions(material: RaceMaterial) -> list[FunctionFactor]:
+    """Draw marked functions of positions that take enough time, each with one of another text that fits.
+
+    There are none in runs without evolution.
+    """
+    rules = material.state.settings
+    if not (rules.screen_functions and rules.evolution and "implementation" in rules.moves):
+        return []
+    fitting: list[list[FunctionFactor]] = []
+    for place in sorted(busy_places(material)):
+        target = read_module(material.texts[material.incumbent[place].implementation])
+        for number, block in enumerate(target.blocks):
+            others: dict[str, FunctionFactor] = {}
+            for _, source in sorted(material.donors.items()):
+                donor = read_module(source)
+                for other in donor.blocks:
+                    text = exchange_block(target, block, donor, other) if other.text != block.text else None
+                    if text is not None and text not in others and not check_source(text):
+                        others[text] = FunctionFactor(place, Exchange(number, donor, other))
+            if others:
+                fitting.append([*others.values()])
+    chosen = material.draws.permutation(len(fitting))[: rules.screen_functions]
+    return [fitting[k][material.draw(len(fitting[k]))] for k in sorted(int(k) for k in chosen)]
+
+
+def _draw_constants(material: RaceMaterial, most: int) -> list[Factor]:
     """Draw constants of positions that take enough time, and how far each goes up and down."""
     places = [
         (place, tunable, here)
@@ -98,7 +158,7 @@ def _draw_factors(material: RaceMaterial) -> list[Factor]:
         for tunable in find_tunables(material.texts[material.incumbent[place].implementation])
         if (here := place_in_range(tunable, tunable.value)) is not None
     ]
-    count = min(MOST_FACTORS, len(places))
+    count = min(most, len(places))
     factors = []
     for k in sorted(int(k) for k in material.draws.permutation(len(places))[:count]):
         place, tunable, here = places[k]
@@ -108,17 +168,34 @@ def _draw_factors(material: RaceMaterial) -> list[Factor]:
     return factors
 
 
-def up_the_slope(material: RaceMaterial) -> tuple[NewContender, MeanGain] | None:
-    """Return the incumbent with its constants moved as the last screen advises, and the gain to expect.
-
-    The one that is worth most goes as far as the screen went, the others by what they are worth beside it.
-    The gain counts for as many pairs as the screen had. ``None`` where there was no screen of this incumbent,
-    or it found nothing.
-    """
+def after_screen(material: RaceMaterial) -> list[tuple[NewContender, MeanGain]]:
+    """Return the contenders that a screen of this incumbent advises, each with the gain to expect, which
+    counts for as many pairs as the screen had: its constants up the slope, and the same with the functions
+    that are clearly worth something."""
     screen = material.state.screened
     if screen is None or screen.base != material.incumbent:
-        return None
-    slopes = tuple(_slopes(material, screen.programs))
+        return []
+    pairs = len(screen.programs) * screen.instances // 2
+    values, expected = _up_the_slope(material, screen.programs)
+    found = [(with_constants(material, values, SLOPE), MeanGain(expected, pairs))] if values else []
+    exchanges: Exchanges = {}
+    for (place, exchange), worth in _worthy_functions(material, screen.programs):
+        exchanges.setdefault(place, []).append(exchange)
+        expected += 2.0 * worth
+    if exchanges:
+        contender = with_changed_texts(material, values, exchanges, WITH_FUNCTIONS)
+        found.append((contender, MeanGain(expected, pairs)))
+    return found
+
+
+def _up_the_slope(
+    material: RaceMaterial, programs: tuple[ScreenedProgram, ...]
+) -> tuple[ConstantValues, float]:
+    """Return the incumbent's constants as a screen advises, those that move, and what that is worth.
+
+    The one that is worth most goes as far as the screen went, the others by what they are worth beside it.
+    """
+    slopes = tuple(_slopes(material, programs))
     steepest = max((abs(slope.worth) for slope in slopes), default=0.0)
     values: ConstantValues = {}
     expected = 0.0
@@ -129,10 +206,54 @@ def up_the_slope(material: RaceMaterial) -> tuple[NewContender, MeanGain] | None
             values.setdefault(place, {})[tunable.name] = value
             distance = _where(tunable, value) - here
             expected += 2.0 * worth * distance / (_where(tunable, high) - _where(tunable, low))
-    if not values:
-        return None
-    pairs = len(screen.programs) * screen.instances // 2
-    return with_constants(material, values, SLOPE), MeanGain(expected, pairs)
+    return values, expected
+
+
+def _worthy_functions(
+    material: RaceMaterial, programs: tuple[ScreenedProgram, ...]
+) -> Iterator[tuple[FunctionFactor, float]]:
+    """Yield the functions of a screen that are worth `CLEARLY` more than nothing, and by how much half of
+    what they gain is.
+
+    Opposites differ in everything, so that the mean of such a pair is the same for all but for noise and for
+    what factors do together: its scatter tells how sure a worth is.
+    """
+    half = len(programs) // 2
+    means = [
+        0.5 * (one.gain + other.gain)
+        for one, other in zip(programs[:half], programs[half:], strict=True)
+        if one.gain is not None and other.gain is not None
+    ]
+    if len(means) < LEAST_FACTORS:
+        return
+    error = float(np.std(means, ddof=1)) / math.sqrt(len(means))
+    for place, step in enumerate(material.incumbent):
+        for number, block in enumerate(read_module(material.texts[step.implementation]).blocks):
+            exchange, gains = _gains_of_function(material, programs, place, number, block.text)
+            if exchange is not None and all(gains.values()):
+                worth = 0.5 * (_mean(gains[True]) - _mean(gains[False]))
+                if worth > CLEARLY * error:
+                    yield FunctionFactor(place, exchange), worth
+
+
+def _gains_of_function(
+    material: RaceMaterial, programs: tuple[ScreenedProgram, ...], place: int, number: int, text: str
+) -> tuple[Exchange | None, dict[bool, list[float]]]:
+    """Return what programs have in the place of a function, and the gains of those that have it and of those
+    that do not."""
+    found, gains = None, dict[bool, list[float]]({False: [], True: []})
+    for program in programs:
+        module = read_module(material.texts[program.steps[place].implementation])
+        block = module.blocks[number]
+        if block.text != text:
+            found = Exchange(number, module, block)
+        if program.gain is not None:
+            gains[block.text != text].append(program.gain)
+    return found, gains
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
 
 
 def _slopes(material: RaceMaterial, programs: tuple[ScreenedProgram, ...]) -> Iterator[Slope]:
@@ -152,8 +273,8 @@ def _slopes(material: RaceMaterial, programs: tuple[ScreenedProgram, ...]) -> It
                     gains.setdefault(value, []).append(program.gain)
             if place_in_range(tunable, tunable.value) is not None and len(gains) == 2:
                 low, high = sorted(gains, key=lambda value: _where(tunable, value))
-                means = [math.fsum(gains[value]) / len(gains[value]) for value in (low, high)]
-                yield Slope(Factor(place, tunable, low, high), 0.5 * (means[1] - means[0]))
+                worth = 0.5 * (_mean(gains[high]) - _mean(gains[low]))
+                yield Slope(Factor(place, tunable, low, high), worth)
 
 
 def _where(tunable: Tunable, value: Value) -> float:

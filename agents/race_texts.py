@@ -7,10 +7,11 @@ text with a function of another one counts as a new one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
+from typing import NamedTuple
 
-from dga2d.agents.proposing.blocks import exchange_block, read_module
+from dga2d.agents.proposing.blocks import Block, Module, exchange_block, read_module
 from dga2d.agents.proposing.variation import place_in_range, rewrite, vary
 from dga2d.agents.race_material import (
     Configured,
@@ -23,10 +24,24 @@ from dga2d.domains.core.contract import Implementation, OperatorName
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 from dga2d.domains.source_rules import check_source
 from dga2d.events import ImplementationId
+from dga2d.events.payloads import RaceMove
 from dga2d.replay.state.run_state import program_key
 
 ConstantValues = dict[int, dict[str, Value]]
 """Values of constants by their names, by the position of their text in the incumbent."""
+
+
+class Exchange(NamedTuple):
+    """A marked function of a text that gives way to one of another text."""
+
+    number: int
+    """Of the function among the marked ones of its text, from 0."""
+    donor: Module
+    replacement: Block
+
+
+Exchanges = dict[int, list[Exchange]]
+"""By the position of the text in the incumbent."""
 MOST_CONSTANTS = 3
 """Most constants that one contender changes."""
 MODEL_DRAWS = 5
@@ -55,20 +70,43 @@ def set_constants(material: RaceMaterial) -> NewContender | None:
 
 def with_constants(material: RaceMaterial, values: ConstantValues, why: str = "") -> NewContender:
     """Return the incumbent with other constants; `why` they were chosen is told before them."""
-    configured, taken = [], {}
-    for place, constants in values.items():
+    return with_changed_texts(material, values, {}, why)
+
+
+def with_changed_texts(
+    material: RaceMaterial, values: ConstantValues, exchanges: Exchanges, why: str
+) -> NewContender:
+    """Return the incumbent with other constants and marked functions; `why` they were chosen is told first.
+
+    Functions that do not fit together, and constants of functions that are gone, are left out.
+    """
+    configured, taken, told = [], {}, list[str]()
+    for place in sorted(values.keys() | exchanges.keys()):
         step = material.incumbent[place]
-        source = rewrite(material.texts[step.implementation], constants)
-        text = Implementation(OperatorName(step.operator), source, f"configured:{step.implementation}")
-        configured.append(Configured(text, step.implementation, constants))
+        source, exchanged = _with_functions(material.texts[step.implementation], exchanges.get(place, ()))
+        left = {tunable.name for tunable in find_tunables(source)}
+        constants = {name: value for name, value in values.get(place, {}).items() if name in left}
+        written = rewrite(source, constants) if constants else source
+        text = Implementation(OperatorName(step.operator), written, f"configured:{step.implementation}")
+        configured.append(Configured(text, step.implementation, {} if exchanged else constants))
         taken[place] = ImplementationId(text.id)
-    change = ", ".join(
-        f"{name} = {value} in {material.incumbent[place].operator}"
-        for place, constants in values.items()
-        for name, value in constants.items()
-    )
-    told = f"{why}: {change}" if why else change
-    return NewContender("constants", told, with_implementations(material.incumbent, taken), tuple(configured))
+        told += [f"another {name} in {step.operator}" for name in exchanged]
+        told += [f"{name} = {value} in {step.operator}" for name, value in constants.items()]
+    change = f"{why}: {', '.join(told)}" if why else ", ".join(told)
+    move: RaceMove = "implementation" if any(exchanges.values()) else "constants"
+    return NewContender(move, change, with_implementations(material.incumbent, taken), tuple(configured))
+
+
+def _with_functions(source: str, exchanges: Iterable[Exchange]) -> tuple[str, list[str]]:
+    """Return a text with the functions of others that fit, and their names."""
+    names = []
+    for number, donor, replacement in exchanges:
+        target = read_module(source)
+        changed = exchange_block(target, target.blocks[number], donor, replacement)
+        if changed is not None and not check_source(changed):
+            source = changed
+            names.append(replacement.name)
+    return source, names
 
 
 def _draw_value(material: RaceMaterial, place: int, tunable: Tunable) -> Value:

@@ -30,7 +30,7 @@ from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
-from dga2d.agents.race_screens import MOST_PROGRAMS, draw_screen, screen_is_due, up_the_slope
+from dga2d.agents.race_screens import MOST_PROGRAMS, after_screen, draw_screen, screen_is_due
 from dga2d.agents.spreading import spread_order
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
@@ -95,7 +95,8 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
     steps = incumbent(state)
     texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
     donors: dict[ImplementationId, str] = {}
-    needs_donors = state.settings.race_blocks or state.settings.race_assemblies
+    rules = state.settings
+    needs_donors = rules.race_blocks or rules.race_assemblies or rules.screen_functions
     for operator, pool in state.pools.items() if needs_donors else ():
         for name in pool:
             step = p.Step(operator=operator, implementation=name)
@@ -301,9 +302,8 @@ def _standings(state: RunState, race: RaceState, observed: RaceSources) -> tuple
 def _remembered(state: RunState, observed: RaceSources) -> dict[tuple[p.Step, ...], MeanGain]:
     """Return what is known of programs beside their pairs in a race."""
     found = {old.steps: old.gain for old in state.promising}
-    slope = None if state.screened is None else up_the_slope(_material(state, observed))
-    if slope is not None:
-        contender, expected = slope
+    advised = after_screen(_material(state, observed)) if state.screened is not None else ()
+    for contender, expected in advised:
         found.setdefault(contender.steps, expected)
     return found
 

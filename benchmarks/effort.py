@@ -19,7 +19,7 @@ import anyio
 from arms import store_url
 
 from dga2d.agents.race_assemblies import ASSEMBLED
-from dga2d.agents.race_screens import SLOPE
+from dga2d.agents.race_screens import SLOPE, WITH_FUNCTIONS
 from dga2d.events import RunId
 from dga2d.events.payloads import EvaluationRecorded, IncumbentSelected, RaceRoundScored
 from dga2d.replay.state.fold import fold
@@ -105,9 +105,9 @@ class Effort:
 def kind_of(race: RaceState, number: int) -> str:
     """Return the move that made a contender, or what it has to do with a screen, or that it was assembled."""
     contender = race.contenders[number]
-    if contender.move == "constants" and race.is_screen:
-        return "constants of a screen"
-    special = (kind for kind in (SLOPE, ASSEMBLED) if contender.change.startswith(kind))
+    if contender.move != "code" and race.is_screen:
+        return "programs of a screen"
+    special = (kind for kind in (SLOPE, WITH_FUNCTIONS, ASSEMBLED) if contender.change.startswith(kind))
     return next(special, contender.move)
 
 

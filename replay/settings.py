@@ -283,6 +283,10 @@ class RunSettings(BaseModel):
     """Training instances of a screen, a race that asks what constants of the incumbent are worth, eight at
     most and all at once; the next race has a contender that moves them accordingly. A race is a screen if the
     one before left the incumbent's structure as it was. 0 for none."""
+    screen_functions: int = Field(0, ge=0, le=8)
+    """Marked functions among the eight that a screen asks about, at most, each with one of another text in
+    its place; those that are clearly worth something join the constants that were moved, in a contender of
+    its own. None without `evolution`."""
     race_credit: Literal["stays", "ahead"] = "stays"
     """By what races learn which kinds of neighbours of the incumbent to draw: by how often they stayed after
     a first round, ties among them if `race_ties` lets them stay, or how often because they were ahead; other

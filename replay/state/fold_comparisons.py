@@ -81,7 +81,7 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
     )
     if race.is_screen:
         gains = [(race.contenders[s.contender], s.gain) for s in payload.standings]
-        rows = tuple(ScreenedProgram(c.pipeline, gain) for c, gain in gains if c.move == "constants")
+        rows = tuple(ScreenedProgram(c.pipeline, gain) for c, gain in gains if c.move != "code")
         state = replace(state, screened=Screened(race.contenders[0].pipeline, rows, len(race.instances)))
     elif race.round == 0:
         state = _with_first_round(state, race, payload.standings)
@@ -143,7 +143,7 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
     to_meet = {old.steps for old in promising}
     lost = [c for j, c in enumerate(race.contenders) if j not in going_on and c.pipeline not in to_meet]
     if race.is_screen:  # what is to return has not raced, and what it asked about has not lost
-        lost = [c for c in lost if c.move != "constants"]
+        lost = [c for c in lost if c.move == "code"]
     else:
         state = replace(
             state,

@@ -263,6 +263,7 @@ EVERY_RULE: dict[str, Any] = {
     "race_assemblies": 1,
     "race_blocks": 1,
     "race_drops": 1,
+    "screen_functions": 2,
     "screen_instances": 3,
     "race_substitutes": 1,
     "gate_instances": 3,

@@ -13,7 +13,7 @@ from tests.agents.simulation import Simulation
 
 from dga2d.agents.agent import open_race
 from dga2d.agents.race_material import NewContender, RaceMaterial
-from dga2d.agents.race_screens import draw_screen, up_the_slope
+from dga2d.agents.race_screens import after_screen, draw_screen
 from dga2d.domains.core.tunables import Tunable, find_tunables
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import Contender, IncumbentSelected, RaceRoundScored, RaceStarted
@@ -101,7 +101,7 @@ def after_a_screen(
     return replace(material, texts={**material.texts, **texts}), rows
 
 
-def test_constants_go_up_the_slope_by_what_they_are_worth(
+def test_constants_go_after_screen_by_what_they_are_worth(
     raced: tuple[RunState, MemoryLog], racing: Simulation
 ) -> None:
     """The steepest as far as the screen went, another half as far, what is worth nothing nowhere; the gain is
@@ -110,9 +110,7 @@ def test_constants_go_up_the_slope_by_what_they_are_worth(
     last = len(incumbent(state)) - 1
     worth = {(0, "NOISE"): -0.2, (last, "NOISE"): 0.1}
     material, rows = after_a_screen(state, raced[1], racing, worth)
-    found = up_the_slope(material)
-    assert found is not None
-    contender, (gain, pairs) = found
+    ((contender, (gain, pairs)),) = after_screen(material)
     now = float(tunables_at(state, raced[1], last)[1].value)
     low, high = min(row[0, "NOISE"] for row in rows), max(row[last, "NOISE"] for row in rows)
     assert constants_of(contender) == {
@@ -128,15 +126,15 @@ def test_there_is_no_slope_of_another_incumbent_or_where_nothing_is_worth_anythi
     raced: tuple[RunState, MemoryLog], racing: Simulation
 ) -> None:
     state, _ = before(raced[1], RaceStarted)[-1]
-    assert up_the_slope(material_of(state, raced[1], racing)) is None
+    assert after_screen(material_of(state, raced[1], racing)) == []
     material, _ = after_a_screen(state, raced[1], racing, {})
-    assert up_the_slope(material) is None
+    assert after_screen(material) == []
     material, _ = after_a_screen(state, raced[1], racing, {(0, "NOISE"): 0.1}, failed=3)
-    assert up_the_slope(material) is not None, "what failed tells nothing, the others do"
+    assert after_screen(material), "what failed tells nothing, the others do"
     assert material.state.screened is not None
     other = material.state.screened._replace(base=incumbent(state)[:-1])
     moved = replace(material, state=replace(material.state, screened=other))
-    assert up_the_slope(moved) is None
+    assert after_screen(moved) == []
 
 
 def test_nobody_wins_a_screen_and_what_is_to_return_waits(screening: tuple[Simulation, MemoryLog]) -> None:
