@@ -280,9 +280,9 @@ class RunSettings(BaseModel):
     functions, each from any text of the pools where one fits, and about half of its constants anew; behind
     the first position alone or, one in three, in the place of a search. None without `evolution`."""
     screen_instances: int = Field(0, ge=0)
-    """Training instances of a screen, a race that asks what constants of the incumbent are worth, eight at
-    most and all at once; the next race has a contender that moves them accordingly. A race is a screen if the
-    one before left the incumbent's structure as it was. 0 for none."""
+    """Training instances of a screen, a race that asks what parts of the incumbent are worth, its constants
+    above all, eight at most and all at once; the next race has a contender that moves them accordingly. A
+    race is a screen if the one before left the incumbent's structure as it was. 0 for none."""
     screen_functions: int = Field(0, ge=0, le=8)
     """Marked functions among the eight that a screen asks about, at most, each with one of another text in
     its place; those that are clearly worth something join the constants that were moved, in a contender of

@@ -126,7 +126,7 @@ class RaceStarted(Payload, owner="racer", operation="race-started/{generation}")
     selecting: int
     """Rounds that select a finalist; those after them compare it with the incumbent on instances that took
     no part in its selection. A race in which all select is a screen (`screen_instances`): it asks what
-    constants are worth, and nobody wins."""
+    constants and functions of the incumbent are worth, and nobody wins."""
 
 
 class Standing(Model):

@@ -170,7 +170,7 @@ class RaceState:
 
     @property
     def is_screen(self) -> bool:
-        """Whether it only asks what constants are worth: it has no final."""
+        """Whether it only asks what parts of the incumbent are worth: it has no final."""
         return self.selecting == len(self.rounds) > 0
 
     @cached_property

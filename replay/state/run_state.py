@@ -137,7 +137,7 @@ class TriedConstant(NamedTuple):
 
 
 class ScreenedProgram(NamedTuple):
-    """The incumbent with all constants that a screen asked about changed."""
+    """The incumbent with other constants and, some of them, other functions, all that a screen asked about."""
 
     steps: tuple[p.Step, ...]
     gain: float | None
@@ -145,7 +145,7 @@ class ScreenedProgram(NamedTuple):
 
 
 class Screened(NamedTuple):
-    """What a screen found of the incumbent's constants (`screen_instances`)."""
+    """What a screen found of the incumbent's constants and functions (`screen_instances`)."""
 
     base: tuple[p.Step, ...]
     """The incumbent."""
@@ -174,7 +174,7 @@ class RaceSummary:
     gain: float | None
     """Largest mean gain in its last round, a fraction; ``None`` where all contenders failed."""
     is_screen: bool = False
-    """Whether it only asked what constants are worth (`RaceState.is_screen`)."""
+    """Whether it only asked what parts of the incumbent are worth (`RaceState.is_screen`)."""
 
 
 @dataclass(frozen=True)

@@ -245,7 +245,7 @@ def print_results(view: dict[str, Any]) -> None:
     if (incumbent := view["incumbent"]) is not None:
         races = f"won {incumbent['won']} of {incumbent['races']} races"
         since = f", the last in generation {incumbent['generation']}" if incumbent["generation"] else ""
-        screens = f"; {count} more asked what constants are worth" if (count := incumbent["screens"]) else ""
+        screens = f"; {count} more asked what its parts are worth" if (count := incumbent["screens"]) else ""
         click.echo(f"incumbent    contenders {races}{since}{screens}: {algorithm_text(incumbent)}")
     if measure_in(view) is SCORE:
         click.echo(f"scores       {SCORE.better}")

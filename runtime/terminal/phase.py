@@ -58,7 +58,7 @@ def _generation_phase(state: RunState, generation: GenerationState) -> str:
     race = generation.race
     if race is not None and not race.selected_seq:
         if race.is_screen:
-            return f"asking what constants are worth, {len(race.outcomes)} evaluations"
+            return f"asking what parts of the incumbent are worth, {len(race.outcomes)} evaluations"
         left = f"{len(race.left)} of {len(race.contenders) - 1} contenders left"
         return f"racing against the incumbent, {left}, {len(race.outcomes)} evaluations"
     return "learning from the rewards"
