@@ -137,7 +137,7 @@ class TriedConstant(NamedTuple):
 
 
 class ScreenedProgram(NamedTuple):
-    """The incumbent with other constants and, some of them, other functions, all that a screen asked about."""
+    """The incumbent with other constants and, some, with other functions: all that a screen asked about."""
 
     steps: tuple[p.Step, ...]
     gain: float | None
