@@ -24,12 +24,13 @@ from dga2d.domains.core.tunables import Tunable, Value, find_tunables
 from dga2d.domains.source_rules import check_source
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
-from dga2d.replay.state.run_state import program_key
+from dga2d.replay.state.run_state import RunState, program_key
 
 ASSEMBLED = "assembled"
 """How such a contender's change begins."""
 ATTEMPTS = 20
-"""Texts assembled before a race goes without one: most may repeat what has raced, or not be allowed."""
+"""Texts assembled before a race goes without one: most may repeat what has raced, or not be allowed. Of the
+texts of an opening twice as many besides."""
 IN_PLACE = 3
 """One in so many takes the place of a search, with all else as it is; the others stand behind the first
 position alone."""
@@ -48,12 +49,13 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
     state, steps = material.state, material.incumbent
     if not state.settings.evolution or "implementation" not in state.settings.moves:
         return
+    attempts = ATTEMPTS + 2 * opening_texts(state)
     donors = _marked_functions(material)
     bases = _bases(material, donors)
     endless = [operator for operator in bases if material.contracts[operator].category in ENDLESS]
     operators = endless or [*bases]
     raced = {program_key(steps), *state.raced}
-    for _ in range(ATTEMPTS if bases else 0):
+    for _ in range(attempts if bases else 0):
         operator = operators[material.draw(len(operators))]
         members = bases[operator]
         made = _assemble(material, operator, members[material.draw(len(members))], donors)
@@ -66,6 +68,11 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
             raced.add(key)
             told = f"{ASSEMBLED}: {' → '.join(operators_of(changed))}"
             yield NewContender("implementation", told, changed, (made,))
+
+
+def opening_texts(state: RunState) -> int:
+    """Return how many assembled texts a race has beside its other contenders: the first one alone has any."""
+    return state.settings.race_opening if state.champion is None else 0
 
 
 def _marked_functions(material: RaceMaterial) -> Donors:

@@ -18,7 +18,7 @@ from dga2d.agents.agent import open_basis, present_graph
 from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.variation import ENDLESS
-from dga2d.agents.race_assemblies import with_assembled_texts
+from dga2d.agents.race_assemblies import opening_texts, with_assembled_texts
 from dga2d.agents.race_material import (
     NewContender,
     RaceMaterial,
@@ -57,7 +57,7 @@ def draw_proposals(
 ) -> list[NewContender]:
     """Return at most `count` contenders: not the incumbent, none twice, none that has lost before.
 
-    Beside those of a `screen` there is new code alone.
+    Beside those of a `screen` there is new code alone. The texts of an opening are not counted.
     """
     state, moves = material.state, material.state.settings.moves
     known = {program_key(material.incumbent), *state.raced}
@@ -89,7 +89,10 @@ def draw_proposals(
         enter(proposal)
     for proposal in islice(_with_less(material), state.settings.race_drops):
         enter(proposal)
-    for proposal in islice(with_assembled_texts(material), state.settings.race_assemblies):
+    assemblies = state.settings.race_assemblies
+    assembled = tuple(islice(with_assembled_texts(material), assemblies + opening_texts(state)))
+    count += max(0, len(assembled) - assemblies)
+    for proposal in assembled:
         enter(proposal)
     for steps in material.rivals:
         enter(NewContender("sampled", "sampled by the policy", steps))

@@ -96,7 +96,7 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
     texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
     donors: dict[ImplementationId, str] = {}
     rules = state.settings
-    needs_donors = rules.race_blocks or rules.race_assemblies or rules.screen_functions
+    needs_donors = rules.race_blocks or rules.race_assemblies or rules.race_opening or rules.screen_functions
     for operator, pool in state.pools.items() if needs_donors else ():
         for name in pool:
             step = p.Step(operator=operator, implementation=name)
@@ -219,6 +219,14 @@ def race_evaluations(settings: RunSettings, contenders: int) -> int:
         if number < selecting:
             left = stay_of(left, settings.race_growth)
     return total
+
+
+def opening_evaluations(settings: RunSettings) -> int:
+    """Return how many evaluations the texts of an opening add to the first race, at most."""
+    if not settings.race_contenders:
+        return 0
+    with_opening = race_evaluations(settings, settings.race_contenders + settings.race_opening)
+    return with_opening - race_evaluations(settings, settings.race_contenders)
 
 
 def mean_race_evaluations(settings: RunSettings) -> int:

@@ -279,6 +279,8 @@ class RunSettings(BaseModel):
     """Contenders of a race, at most, that bring a text put together at random: of an operator with marked
     functions, each from any text of the pools where one fits, and about half of its constants anew; behind
     the first position alone or, one in three, in the place of a search. None without `evolution`."""
+    race_opening: int = Field(0, ge=0)
+    """Such texts, at most, that the first race of a run has beside its other contenders."""
     screen_instances: int = Field(0, ge=0)
     """Training instances of a screen, a race that asks what parts of the incumbent are worth, its constants
     above all, eight at most and all at once; the next race has a contender that moves them accordingly. A

@@ -102,6 +102,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_blocks": 2,
         "race_drops": 1,
         "race_assemblies": 4,
+        "race_opening": 20,
         "screen_functions": 3,
         "screen_instances": 8,
         "race_substitutes": 1,

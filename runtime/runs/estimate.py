@@ -12,7 +12,7 @@ from typing import Any
 
 from dga2d.agents.conductor import LEAST_PAIRS
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.racer import mean_race_evaluations
+from dga2d.agents.racer import mean_race_evaluations, opening_evaluations
 from dga2d.replay.settings import RunSettings
 from dga2d.replay.streams import spawn_key
 from dga2d.runtime.errors import RunStateError
@@ -115,7 +115,8 @@ def search_evaluations(settings: RunSettings, generations_closed: int = 0) -> in
     validated = settings.validation_instances or LEAST_PAIRS
     times = settings.last_validation if settings.pools_validations else 1
     pairs = (validations + min(1, validations) * (times - 1)) * validated
-    return pipeline_evaluations(settings, generations, settings.batch_size, pairs)
+    opening = opening_evaluations(settings) if settings.evolution and not generations_closed else 0
+    return pipeline_evaluations(settings, generations, settings.batch_size, pairs) + opening
 
 
 def pipeline_evaluations(settings: RunSettings, generations: int, batch: int, validated: int) -> int:
