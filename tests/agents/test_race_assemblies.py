@@ -15,11 +15,13 @@ from tests.agents.simulation import Simulation
 from dga2d.agents.race_assemblies import ASSEMBLED
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
+from dga2d.agents.racer import opening_evaluations, race_evaluations
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import IncumbentSelected, RaceStarted
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import Contribution, RunState, program_key
+from dga2d.runtime.runs.estimate import search_evaluations
 
 PACE = re.compile(r"return n \+ (\d+)")
 """What tells one marked function from another."""
@@ -29,8 +31,12 @@ PACE = re.compile(r"return n \+ (\d+)")
 def state_and_sources(marked: Simulation) -> tuple[RunState, Mapping[ImplementationId, str]]:
     _, log = replace(marked, seed=3).run()
     state, _ = before(log, RaceStarted)[-1]
-    everything = {name for pool in state.pools.values() for name in pool}
-    return state, {name: log.blobs[state.sources[name]].decode() for name in everything}
+    return state, {name: log.blobs[digest].decode() for name, digest in state.sources.items()}
+
+
+def material_of(state: RunState, sources: Mapping[ImplementationId, str], run: Simulation) -> RaceMaterial:
+    donors = {name: sources[name] for pool in state.pools.values() for name in pool}
+    return RaceMaterial(state, sources, run.prompt_context.contracts, np.random.default_rng(3), donors)
 
 
 def assembled(
@@ -55,9 +61,8 @@ def assembled(
         contributions=Map({step.implementation: Contribution(effort, 0.0, 1) for step, effort in shares}),
         settings=state.settings.model_copy(update=rules),
     )
-    contracts = marked.prompt_context.contracts
-    material = RaceMaterial(changed, sources, contracts, np.random.default_rng(3), sources)
-    return [new for new in draw_proposals(material, 60) if new.change.startswith(ASSEMBLED)]
+    found = draw_proposals(material_of(changed, sources, marked), 60)
+    return [new for new in found if new.change.startswith(ASSEMBLED)]
 
 
 def test_texts_are_assembled_of_marked_functions_and_other_constants(
@@ -117,9 +122,50 @@ def test_at_most_so_many_are_assembled_and_none_that_has_raced(
     assert assembled(state_and_sources, marked, evolution=False) == []
 
 
+def test_the_first_race_opens_with_more_of_them(
+    state_and_sources: tuple[RunState, Mapping[ImplementationId, str]], marked: Simulation
+) -> None:
+    """They come beside its other contenders and take nothing from them."""
+    state, sources = state_and_sources
+    assert state.champion is not None
+    rules = {"race_assemblies": 1, "race_moves": "implementation,constants", "race_opening": 5}
+
+    def contenders(changed: RunState, **more: object) -> list[NewContender]:
+        settings = state.settings.model_copy(update={**rules, **more})
+        return draw_proposals(material_of(replace(changed, settings=settings), sources, marked), 4)
+
+    def texts(found: list[NewContender]) -> list[str]:
+        return [new.change for new in found if new.change.startswith(ASSEMBLED)]
+
+    first = replace(state, champion=None)
+    opened, usual = contenders(first), contenders(first, race_opening=0)
+    assert (len(opened), len(usual)) == (4 + 5, 4)
+    assert (len(texts(opened)), len(texts(usual))) == (1 + 5, 1)
+    assert len({program_key(new.steps) for new in opened}) == len(opened)
+    assert [len(contenders(state, race_opening=n)) for n in (0, 5)] == [4, 4]
+    assert len(contenders(first, evolution=False)) == 4, "what cannot be assembled is not made up for"
+
+
+def test_an_opening_is_part_of_what_a_run_is_expected_to_take(marked: Simulation) -> None:
+    rules = marked.settings.model_copy(update={"race_opening": 0, "race_contenders": 12})
+    opening = rules.model_copy(update={"race_opening": 20})
+    more = race_evaluations(rules, 32) - race_evaluations(rules, 12)
+    assert more > 20 * rules.batch_size
+    assert opening_evaluations(opening) == more
+    assert opening_evaluations(rules) == opening_evaluations(marked.settings) == 0
+    assert search_evaluations(opening) - search_evaluations(rules) == more
+    later = search_evaluations(opening, generations_closed=1)
+    assert later == search_evaluations(rules, generations_closed=1)
+
+
 def test_assembled_texts_join_the_pools_and_are_decided_again(marked: Simulation) -> None:
     simulation = replace(marked, seed=2).changed(
-        race_assemblies=6, race_moves="implementation", race_error=0.95, race_instances=4, generations=6
+        race_assemblies=6,
+        race_opening=4,
+        race_moves="implementation",
+        race_error=0.95,
+        race_instances=4,
+        generations=6,
     )
     state, log = simulation.run()
     brought = {
@@ -127,6 +173,8 @@ def test_assembled_texts_join_the_pools_and_are_decided_again(marked: Simulation
         for _, event in before(log, RaceStarted)
         for new in event.payload.configurations
     }
+    sizes = [len(event.payload.contenders) for _, event in before(log, RaceStarted)]
+    assert sizes[0] > simulation.settings.race_contenders + 1 >= max(sizes[1:])
     assert len(brought) > 10
     assert all(state.sources[name] == new.source for name, new in brought.items())
     assert {*state.configured} == {name for name, new in brought.items() if new.constants}
