@@ -15,6 +15,7 @@ from dga2d.agents.race_material import (
     Configured,
     NewContender,
     RaceMaterial,
+    Steps,
     busy_places,
     may_replace,
     operators_of,
@@ -50,7 +51,7 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
     if not state.settings.evolution or "implementation" not in state.settings.moves:
         return
     attempts = ATTEMPTS + 2 * opening_texts(state)
-    donors = _marked_functions(material)
+    donors = marked_functions(material)
     bases = _bases(material, donors)
     endless = [operator for operator in bases if material.contracts[operator].category in ENDLESS]
     operators = endless or [*bases]
@@ -59,10 +60,7 @@ def with_assembled_texts(material: RaceMaterial) -> Iterator[NewContender]:
         operator = operators[material.draw(len(operators))]
         members = bases[operator]
         made = _assemble(material, operator, members[material.draw(len(members))], donors)
-        step = Step(operator=operator, implementation=ImplementationId(made.text.id))
-        place = _place_for(material, operator)
-        is_alone = material.draw(IN_PLACE) > 0
-        changed = (steps[0], step) if is_alone else (*steps[:place], step, *steps[place + 1 :])
+        changed = beside_or_in_place(material, operator, made, material.draw(IN_PLACE) > 0)
         key, is_walk = program_key(changed), material.is_walk(operators_of(changed))
         if is_walk and key not in raced and not check_source(made.text.source):
             raced.add(key)
@@ -75,7 +73,18 @@ def opening_texts(state: RunState) -> int:
     return state.settings.race_opening if state.champion is None else 0
 
 
-def _marked_functions(material: RaceMaterial) -> Donors:
+def beside_or_in_place(
+    material: RaceMaterial, operator: OperatorId, made: Configured, is_alone: bool
+) -> Steps:
+    """Return the incumbent's first position with a text alone behind it, or the incumbent with the text in
+    the place of what its operator may replace."""
+    steps, place = material.incumbent, place_for(material, operator)
+    step = Step(operator=operator, implementation=ImplementationId(made.text.id))
+    return (steps[0], step) if is_alone else (*steps[:place], step, *steps[place + 1 :])
+
+
+def marked_functions(material: RaceMaterial) -> Donors:
+    """Return the marked functions of the pools' texts."""
     found: dict[str, dict[str, tuple[Module, Block]]] = {}
     for _, source in sorted(material.donors.items()):
         module = read_module(source)
@@ -89,7 +98,7 @@ def _bases(material: RaceMaterial, donors: Donors) -> dict[OperatorId, list[Impl
     where it may replace one of the incumbent's."""
     found: dict[OperatorId, list[ImplementationId]] = {}
     for operator, pool in sorted(material.state.pools.items()):
-        if _place_for(material, operator) == 0:
+        if place_for(material, operator) == 0:
             continue
         for name in pool:
             if any(len(donors[block.name]) > 1 for block in read_module(material.donors[name]).blocks):
@@ -97,7 +106,7 @@ def _bases(material: RaceMaterial, donors: Donors) -> dict[OperatorId, list[Impl
     return found
 
 
-def _place_for(material: RaceMaterial, operator: OperatorId) -> int:
+def place_for(material: RaceMaterial, operator: OperatorId) -> int:
     """Return the position behind the first whose operator may be replaced by another, the one that takes most
     of the time; 0 where there is none."""
     new, contracts = material.contracts[operator], material.contracts

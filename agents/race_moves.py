@@ -19,6 +19,7 @@ from dga2d.agents.gate import evidence
 from dga2d.agents.pool_edits import contribution
 from dga2d.agents.proposing.variation import ENDLESS
 from dga2d.agents.race_assemblies import opening_texts, with_assembled_texts
+from dga2d.agents.race_children import with_children
 from dga2d.agents.race_material import (
     NewContender,
     RaceMaterial,
@@ -81,6 +82,8 @@ def draw_proposals(
         enter(proposal)
     if screen:
         return [*found, *screen]
+    for proposal in islice(with_children(material), state.settings.race_children):
+        enter(proposal)
     for proposal in islice(_with_untried(material), state.settings.race_sweep):
         enter(proposal)
     for proposal in islice(_with_substitutes(material), state.settings.race_substitutes):

@@ -85,12 +85,13 @@ class Slope(NamedTuple):
 
 
 def screen_is_due(state: RunState, number: int) -> bool:
-    """Return whether the race of generation `number` is a screen: the race before left the structure of the
-    incumbent as it was and was no screen itself, and another race follows."""
+    """Return whether the race of generation `number` is a screen: the ``screen_patience`` races before left
+    the structure of the incumbent as it was, the last of them was no screen, and another race follows."""
     champion, rules = state.champion, state.settings
     if not rules.screen_instances or "constants" not in rules.moves or champion is None:
         return False
-    is_restructured = champion.generation == number - 1 and champion.move not in TUNING
+    is_recent = champion.generation >= number - rules.screen_patience
+    is_restructured = is_recent and champion.move not in TUNING
     return state.screened is None and not is_restructured and number < rules.generations
 
 

@@ -47,7 +47,8 @@ class RaceSources(NamedTuple):
     """What contenders are made of, besides the state."""
 
     texts: Mapping[ImplementationId, str]
-    """Sources of the implementations of the incumbent, and of the programs of the last screen."""
+    """Sources of the implementations of the incumbent, of the programs of the last screen, and of those that
+    went far in races."""
     contracts: Mapping[OperatorId, OperatorContract]
     donors: Mapping[ImplementationId, str]
     """Sources of the pools' implementations, where races exchange marked functions."""
@@ -96,13 +97,15 @@ async def read_sources(state: RunState, context: PromptContext, sources: SourceR
     texts = {step.implementation: (await sources.implementation(state, step)).source for step in steps}
     donors: dict[ImplementationId, str] = {}
     rules = state.settings
-    needs_donors = rules.race_blocks or rules.race_assemblies or rules.race_opening or rules.screen_functions
+    drawn = (rules.race_blocks, rules.race_assemblies, rules.race_opening, rules.race_children)
+    needs_donors = any(drawn) or rules.screen_functions
     for operator, pool in state.pools.items() if needs_donors else ():
         for name in pool:
             step = p.Step(operator=operator, implementation=name)
             donors[name] = (await sources.implementation(state, step)).source
-    for program in state.screened.programs if state.screened is not None else ():
-        for step in program.steps:
+    screened = () if state.screened is None else state.screened.programs
+    for program in (*(row.steps for row in screened), *state.far):
+        for step in program:
             texts[step.implementation] = (await sources.implementation(state, step)).source
     return RaceSources(texts, known_contracts(state, context), donors)
 

@@ -281,10 +281,16 @@ class RunSettings(BaseModel):
     the first position alone or, one in three, in the place of a search. None without `evolution`."""
     race_opening: int = Field(0, ge=0)
     """Such texts, at most, that the first race of a run has beside its other contenders."""
+    race_children: int = Field(0, ge=0)
+    """Contenders of a race, at most, that bring a text with two parents among those that went beyond the
+    first round of earlier races: functions and constants of both, some of them changed. They stand where
+    assembled texts do. None without `evolution`."""
     screen_instances: int = Field(0, ge=0)
     """Training instances of a screen, a race that asks what parts of the incumbent are worth, its constants
     above all, eight at most and all at once; the next race has a contender that moves them accordingly. A
-    race is a screen if the one before left the incumbent's structure as it was. 0 for none."""
+    race is a screen if those before left the incumbent's structure as it was. 0 for none."""
+    screen_patience: int = Field(1, ge=1)
+    """Races that must have left the structure as it was before one is a screen."""
     screen_functions: int = Field(0, ge=0, le=8)
     """Marked functions among the eight that a screen asks about, at most, each with one of another text in
     its place; those that are clearly worth something join the constants that were moved, in a contender of

@@ -19,6 +19,9 @@ from dga2d.replay.state.run_state import (
     program_key,
 )
 
+FAR = 6
+"""Programs that are kept as parents of others."""
+
 
 def _open_race(state: RunState, event: RecordedEvent, number: int) -> RaceState:
     race = require(open_generation(state, event, number).race, event, "no race is open")
@@ -151,6 +154,7 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
             runners_up=tuple(race.contenders[j].pipeline for j in runners_up),
             outrun=race.contenders[0].pipeline,
             screened=None,
+            far=_far(state, race, payload) if state.settings.race_children else (),
         )
     generation = open_generation(state, event, payload.generation)
     race = replace(race, selected_seq=event.seq, winner=payload.contender)
@@ -162,6 +166,14 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         solved=_solved_instances(state, race),
         generation=replace(generation, race=race),
     )
+
+
+def _far(state: RunState, race: RaceState, payload: p.IncumbentSelected) -> tuple[tuple[p.Step, ...], ...]:
+    """Return the incumbent and the programs that went beyond the first round of this race or of one before,
+    the latest race first, and of one race the best."""
+    ahead = (race.contenders[s.contender].pipeline for s in race.standings if s.verdict == "uncertain")
+    outranked = (race.contenders[j].pipeline for j in race.outranked)
+    return tuple(dict.fromkeys((payload.pipeline, *ahead, *outranked, *state.far)))[:FAR]
 
 
 def _promising(state: RunState, race: RaceState, payload: p.IncumbentSelected) -> tuple[Promising, ...]:

@@ -109,6 +109,7 @@ def _with_programs(state: RunState) -> RunState:
         owed_trials=tuple(sorted(trials, key=_trial_key)),
         finalist=rename_steps(state, state.finalist),
         runners_up=tuple(rename_steps(state, steps) for steps in state.runners_up),
+        far=tuple(rename_steps(state, steps) for steps in state.far),
         outrun=rename_steps(state, state.outrun),
         promising=tuple(old._replace(steps=rename_steps(state, old.steps)) for old in state.promising),
     )

@@ -330,6 +330,8 @@ class RunState:
     """By kind of contender (`RaceMove`)."""
     tried_constants: tuple[TriedConstant, ...] = ()
     """Oldest first."""
+    far: tuple[tuple[p.Step, ...], ...] = ()
+    """Programs that went far in races, which texts of later ones are put together from (`race_children`)."""
     screened: Screened | None = None
     """What the last race found if it was a screen."""
     checkpoint: ScoredProgram | None = None
