@@ -35,6 +35,8 @@ from dga2d.replay.state.run_state import program_key
 
 CHILD = "child"
 """How such a contender's change begins."""
+PARENTS = 6
+"""Texts that may be parents, those of the latest and best programs that went far."""
 FROM_OTHER, FROM_ANY = 0.5, 0.2
 """Probabilities with which a function is the other parent's, or that of any text."""
 MOVED = 0.5
@@ -75,7 +77,7 @@ def _parents(material: RaceMaterial) -> list[Step]:
         if place_for(material, step.operator) and read_module(material.texts[step.implementation]).blocks
     ]
     endless = [step for step in found if material.contracts[step.operator].category in ENDLESS]
-    return endless or found
+    return (endless or found)[:PARENTS]
 
 
 def _child(material: RaceMaterial, one: Step, other: Step, donors: Donors) -> Configured:

@@ -34,7 +34,7 @@ from programs import Program, ProgramBench
 
 from dga2d.agents.proposing.tasks import OperatorContract
 from dga2d.agents.race_assemblies import with_assembled_texts
-from dga2d.agents.race_children import with_children
+from dga2d.agents.race_children import PARENTS, with_children
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.racer import plan_rounds, stay_of
 from dga2d.agents.spreading import spread, spread_copies
@@ -42,7 +42,6 @@ from dga2d.domains.core.registry import domain_names
 from dga2d.events import ImplementationId, OperatorId
 from dga2d.events.payloads import Step
 from dga2d.replay.settings import RunSettings
-from dga2d.replay.state.fold_comparisons import FAR
 from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.run_state import RunState
@@ -146,7 +145,7 @@ async def measure(name: str, options: argparse.Namespace) -> list[Texts]:
         assembled = await gaps(programs, "assembled texts")
         seen = np.random.default_rng(options.seed).permutation(TRAINING)[:SEEN]
         ranked = np.argsort(assembled.training[:, seen].mean(axis=1), kind="stable")
-        children = race.children([programs[int(k)] for k in ranked[:FAR]], options.children)
+        children = race.children([programs[int(k)] for k in ranked[:PARENTS]], options.children)
         return [start, assembled, await gaps(children, "children")]
 
 

@@ -19,8 +19,8 @@ from dga2d.replay.state.run_state import (
     program_key,
 )
 
-FAR = 6
-"""Programs that are kept as parents of others."""
+FAR = 24
+"""Programs that are kept because they went far; several may have a text in common."""
 
 
 def _open_race(state: RunState, event: RecordedEvent, number: int) -> RaceState:

@@ -104,6 +104,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_assemblies": 1,
         "race_children": 6,
         "race_opening": 20,
+        "solved_share": 0.25,
         "screen_functions": 3,
         "screen_instances": 8,
         "screen_patience": 3,
