@@ -285,7 +285,8 @@ def _standings(state: RunState, race: RaceState, observed: RaceSources) -> tuple
             mean = mean.pooled(remembered[program])
         gain = mean.gain
         is_tied = is_selecting and rules.race_ties and not any(gains) and gain == 0.0
-        is_behind = gain <= 0.0 and not is_tied
+        may_be_behind = is_tied or (is_selecting and rules.race_behind == "stay")
+        is_behind = gain <= 0.0 and not may_be_behind
         verdict: p.RaceVerdict = "failed" if None in gaps else "behind" if is_behind else "stays"
         if not is_selecting and verdict == "stays":
             p_value = compare_gains(gains).p_value

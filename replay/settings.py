@@ -302,6 +302,10 @@ class RunSettings(BaseModel):
     race_ties: bool = False
     """Whether contenders that did exactly as the incumbent on all instances of a selecting round may stay,
     behind those that are ahead: on instances that are solved already nobody can be."""
+    race_behind: Literal["leave", "stay"] = "leave"
+    """Whether contenders that are behind the incumbent in a selecting round leave the race, or may stay if
+    they are the best: all meet the same run of the incumbent, whose luck on three instances would end a race.
+    In the final what is behind leaves."""
     race_evidence: bool = False
     """Whether what the gate measured of new code inside the incumbent counts in the selecting rounds, beside
     their own instances. The final decides on its own instances alone."""

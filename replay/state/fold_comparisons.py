@@ -90,7 +90,7 @@ def _race_round_scored(state: RunState, event: RecordedEvent, payload: p.RaceRou
         state = _with_first_round(state, race, payload.standings)
     left = tuple(s.contender for s in payload.standings if s.verdict == "stays")
     later = payload.standings if race.round else ()
-    outranked = [s for s in later if s.verdict == "outranked" and s.gain]
+    outranked = [s for s in later if s.verdict == "outranked" and (s.gain or 0.0) > 0.0]
     race = replace(
         race,
         outranked=tuple(s.contender for s in sorted(outranked, key=lambda s: (-(s.gain or 0.0), s.contender)))

@@ -95,6 +95,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "race_error": 0.5,
         "race_returns": 2,
         "race_credit": "ahead",
+        "race_behind": "stay",
         "race_ties": True,
         "race_evidence": True,
         "race_memory": 4,

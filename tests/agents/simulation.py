@@ -261,6 +261,7 @@ EVERY_RULE: dict[str, Any] = {
     "call_costs": True,
     "incumbent_edits": 2,
     "race_assemblies": 1,
+    "race_behind": "stay",
     "race_children": 1,
     "race_opening": 1,
     "race_blocks": 1,
