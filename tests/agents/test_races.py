@@ -394,6 +394,30 @@ def test_ties_go_on_to_more_instances_where_that_is_set(
     assert set(rounds[-1]) == {"behind"}  # what is not ahead in the end takes nobody's place
 
 
+@pytest.mark.parametrize("rule", ["stay", "leave"])
+def test_what_is_behind_the_incumbent_may_stay_until_the_final(racing: Simulation, rule: str) -> None:
+    """The best of them do: all meet the same runs of the incumbent, which may have been lucky."""
+    changed = racing.changed(race_behind=rule, race_growth=2, generations=8, race_contenders=6)
+    _, log = changed.run()
+    behind = 0
+    for state, event in before(log, RaceRoundScored):
+        race, standings = open_race(state), event.payload.standings
+        losing = [s for s in standings if s.verdict == "stays" and (s.gain or 0.0) < 0.0]
+        behind += len(losing)
+        if race.round >= race.selecting or rule == "leave":
+            assert not losing
+        else:
+            assert "behind" not in {s.verdict for s in standings}
+            stay = [s.gain for s in standings if s.verdict == "stays"]
+            left = [s.gain for s in standings if s.verdict == "outranked"]
+            assert stay
+            assert min(gain or 0.0 for gain in stay) >= max((gain or 0.0 for gain in left), default=-1.0)
+        ahead = {s.contender for s in standings if (s.gain or 0.0) > 0.0}
+        assert {*open_race(fold(state, event)).outranked} - {*race.outranked} <= ahead, "who may return"
+    assert (behind > 3) == (rule == "stay")
+    assert changed.made_again(log)
+
+
 @pytest.mark.parametrize("counts", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_what_the_gate_measured_counts_while_contenders_are_selected(
     racing: Simulation, counts: bool
