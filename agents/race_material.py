@@ -50,7 +50,7 @@ class RaceMaterial:
 
     state: RunState
     texts: Mapping[ImplementationId, str]
-    """Sources of the incumbent's implementations."""
+    """Sources of the implementations of the incumbent, of a screen's programs and of those that went far."""
     contracts: Mapping[OperatorId, OperatorContract]
     draws: np.random.Generator
     donors: Mapping[ImplementationId, str] = field(default_factory=dict)

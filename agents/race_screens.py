@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from statistics import stdev
 from typing import NamedTuple
 
 import numpy as np
@@ -227,7 +228,7 @@ def _worthy_functions(
     ]
     if len(means) < LEAST_FACTORS:
         return
-    error = float(np.std(means, ddof=1)) / math.sqrt(len(means))
+    error = stdev(means) / math.sqrt(len(means))
     for place, step in enumerate(material.incumbent):
         for number, block in enumerate(read_module(material.texts[step.implementation]).blocks):
             exchange, gains = _gains_of_function(material, programs, place, number, block.text)

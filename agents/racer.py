@@ -1,10 +1,10 @@
 """Racer: lets programs near the incumbent race against it, and says who wins.
 
-In the selecting rounds a part of the contenders stays, those ahead of the incumbent by most, and meets it on
-more instances; what the gate measured of new code against the incumbent can count there, too. The finalist
-meets the incumbent on instances that took no part in its selection; it takes the incumbent's place where
-Student's and Wilcoxon's tests together refuse, at the stated error, that it is no better. All contenders have
-the same random stream on an instance.
+In the selecting rounds a part of the contenders stays, the best of them or, by the older rule, of those ahead
+of the incumbent, and meets it on more instances; what the gate measured of new code against the incumbent can
+count there, too. The finalist meets the incumbent on instances that took no part in its selection; it takes
+the incumbent's place where Student's and Wilcoxon's tests together refuse, at the stated error, that it is no
+better. All contenders have the same random stream on an instance.
 
 References
 ----------
