@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
 from tests.agents.made_up_library import with_marked_functions
-from tests.agents.memory_log import MemoryLog, recorded
+from tests.agents.memory_log import MemoryLog, before, recorded
 from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
 
-from dga2d.events import Draft, RecordedEvent
+from dga2d.events import Draft, ImplementationId, RecordedEvent
+from dga2d.events.payloads import RaceStarted
 from dga2d.replay.state.run_state import RunState
 
 
@@ -40,6 +41,14 @@ def racing() -> Simulation:
 def marked(racing: Simulation) -> Simulation:
     """The same with a marked function in every implementation of its library, each another one."""
     return replace(racing, operators=with_marked_functions(racing.operators))
+
+
+@pytest.fixture(scope="session")
+def state_and_sources(marked: Simulation) -> tuple[RunState, Mapping[ImplementationId, str]]:
+    """The state before the last race of a run with marked functions, and all texts that it knows."""
+    _, log = replace(marked, seed=3).run()
+    state, _ = before(log, RaceStarted)[-1]
+    return state, {name: log.blobs[digest].decode() for name, digest in state.sources.items()}
 
 
 @pytest.fixture(scope="session")

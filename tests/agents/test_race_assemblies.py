@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from immutables import Map
 from tests.agents.memory_log import before
 from tests.agents.simulation import Simulation
@@ -25,13 +24,6 @@ from dga2d.runtime.runs.estimate import search_evaluations
 
 PACE = re.compile(r"return n \+ (\d+)")
 """What tells one marked function from another."""
-
-
-@pytest.fixture(scope="module")
-def state_and_sources(marked: Simulation) -> tuple[RunState, Mapping[ImplementationId, str]]:
-    _, log = replace(marked, seed=3).run()
-    state, _ = before(log, RaceStarted)[-1]
-    return state, {name: log.blobs[digest].decode() for name, digest in state.sources.items()}
 
 
 def material_of(state: RunState, sources: Mapping[ImplementationId, str], run: Simulation) -> RaceMaterial:

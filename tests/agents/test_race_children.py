@@ -31,13 +31,6 @@ Sources = Mapping[ImplementationId, str]
 
 
 @pytest.fixture(scope="module")
-def state_and_sources(marked: Simulation) -> tuple[RunState, Sources]:
-    _, log = replace(marked, seed=3).run()
-    state, _ = before(log, RaceStarted)[-1]
-    return state, {name: log.blobs[digest].decode() for name, digest in state.sources.items()}
-
-
-@pytest.fixture(scope="module")
 def breeding(marked: Simulation) -> tuple[Simulation, MemoryLog]:
     run = replace(marked, seed=4).changed(
         race_children=4,

@@ -35,13 +35,6 @@ Sources = Mapping[ImplementationId, str]
 Gains = list[float | None]
 
 
-@pytest.fixture(scope="module")
-def state_and_sources(marked: Simulation) -> tuple[RunState, Sources]:
-    _, log = replace(marked, seed=3).run()
-    state, _ = before(log, RaceStarted)[-1]
-    return state, {name: log.blobs[digest].decode() for name, digest in state.sources.items()}
-
-
 def material_of(
     state_and_sources: tuple[RunState, Sources], marked: Simulation, seed: int = 1, **rules: object
 ) -> RaceMaterial:
