@@ -431,7 +431,7 @@ def test_what_the_gate_measured_counts_while_contenders_are_selected(
         race_contenders=6,
         race_moves="code,walk",
     )
-    runs = [(run, run.run()[1]) for run in (replace(changed, seed=seed) for seed in (8, 9, 10))]
+    runs = [(run, run.run()[1]) for run in (replace(changed, seed=seed) for seed in (8, 10))]
     pooled = alone = 0
     for state, event in chain.from_iterable(before(log, RaceRoundScored) for _, log in runs):
         race = open_race(state)

@@ -43,7 +43,14 @@ class BinPackingLibrary(LibraryRuns, LibraryTexts):
         oddities=((FULL_BINS, 4.0),),
     )
 
-    @pytest.mark.parametrize("number", [0, 1, 2], ids=["random", "large items first", "annealed"])
+    @pytest.mark.parametrize(
+        "number",
+        [
+            pytest.param(0, id="random", marks=pytest.mark.slow),
+            pytest.param(1, id="large items first", marks=pytest.mark.slow),
+            pytest.param(2, id="annealed"),
+        ],
+    )
     def test_rounds_on_bins_keep_every_item_and_what_is_in_each_bin(self, plain: Load, number: int) -> None:
         """Each bin still holds its items if they are packed into it in their order."""
         texts = [t for operator, t in self.specimen.cases if operator.id == "bin_neighbourhood_search"]
