@@ -31,6 +31,7 @@ from dga2d.domains.drawing import Drawing
 from dga2d.domains.own.fields import fields_from, read_fields
 from dga2d.domains.own.operators import OperatorInFile
 from dga2d.domains.own.problem import Fields, Given, Problem, Split
+from dga2d.domains.own.score_text import score_text
 from dga2d.domains.own.scoring import INVALID_SCORE, PENALTY, Scorer, fault, seen_by_author
 
 if TYPE_CHECKING:
@@ -158,7 +159,6 @@ class OwnDomain:
         scorer: Scorer = self.smoke_instance().data["scorer"]
         encoding, problem = scorer.encoding, self.problem
         text = inspect.cleandoc(type(problem).__doc__ or self.name)
-        sources = [_source(getattr(type(problem), part)) for part in ("score", "check")]
         aim, given = ("small", "the score") if self.sense == "min" else ("large", "minus the score")
         hook = (
             "env_data['score_of_move'](state, score, ...) returns the score that `state`, whose score is "
@@ -171,8 +171,7 @@ class OwnDomain:
                 f"minimise: calc_makespan_fn gives {given}."
             ),
             encoding=f"{encoding.state_text}. {hook}",
-            decoder="The score and what makes a solution invalid, in Python:\n"
-            + "\n".join(filter(None, sources)),
+            decoder="The score and what makes a solution invalid, in Python:\n" + score_text(problem),
             environment={
                 **{key: self._describe_value(key, value) for key, value in vars(scorer.fields).items()},
                 **encoding.environment_texts,
@@ -290,13 +289,3 @@ def _pairs(given: Given, word: str) -> Iterator[tuple[str, Any]]:
     listed: Sequence[Any] = list(given)
     width = len(str(len(listed)))
     yield from ((f"{word}{number:0{width}d}", value) for number, value in enumerate(listed, start=1))
-
-
-def _source(function: Any) -> str:
-    """Return a method's text without what its indentation adds; empty where it is the base class's."""
-    if function in (Problem.score, Problem.check):
-        return ""
-    try:
-        return inspect.cleandoc("\n" + inspect.getsource(function))
-    except (OSError, TypeError):
-        return ""
