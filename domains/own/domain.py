@@ -171,7 +171,7 @@ class OwnDomain:
                 f"minimise: calc_makespan_fn gives {given}."
             ),
             encoding=f"{encoding.state_text}. {hook}",
-            decoder="The score and what makes a solution invalid, in Python:\n" + score_text(problem),
+            decoder=f"The score and what makes a solution invalid:\n\n```python\n{score_text(problem)}\n```",
             environment={
                 **{key: self._describe_value(key, value) for key, value in vars(scorer.fields).items()},
                 **encoding.environment_texts,
