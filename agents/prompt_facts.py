@@ -57,9 +57,9 @@ DIRECTIONS = (
 """What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
-def _edition(state: RunState) -> Literal[3, 4, 5, 6, 7, 8]:
+def _edition(state: RunState) -> Literal[3, 4, 5, 6, 7, 8, 9]:
     match state.settings.prompt_edition:
-        case 4 | 5 | 6 | 7 | 8 as edition:
+        case 4 | 5 | 6 | 7 | 8 | 9 as edition:
             return edition
         case _:
             return 3

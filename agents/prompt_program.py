@@ -21,6 +21,8 @@ SIXTH = 6
 """Edition from which prompts say where measured programs stand, and what became of code that joined."""
 SEVENTH = 7
 """Edition from which prompts tell ranges of values, and why a sound answer did not join."""
+NINTH = 9
+"""Edition from which the first prompts say, too, that work is made comparable."""
 
 
 def shown_program(state: RunState, slot: int) -> tuple[Step, ...]:
@@ -107,6 +109,8 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
     if state.settings.work is None:
         return "The clock alone counts: `budget.charge` reports what was done and takes nothing."
     reference, middle = state.work_rates.reference, state.work_rates.middle
+    if is_calibrated(state) and middle is None and state.settings.prompt_edition >= NINTH:
+        return "What `budget.charge(n)` takes is n times the measured cost of a unit of that code."
     if not is_calibrated(state) or middle is None:
         return "`budget.charge(n)` takes n of these units, whatever it cost to do what they stand for."
     told = (

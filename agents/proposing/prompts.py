@@ -35,6 +35,7 @@ from dga2d.agents.proposing.tasks import (
     operator_categories,
 )
 from dga2d.domains.core.components import evolved_function, split_component
+from dga2d.domains.core.contract import Card
 from dga2d.domains.source_rules import ALLOWED_IMPORTS
 from dga2d.replay.state.graph import END, START
 
@@ -66,7 +67,9 @@ SEVENTH: dict[type[Task], str] = {**SIXTH, ImplementTask: "implement@7"}
 """Task → template of its seventh edition, which says what is compiled when; facts tell the rest."""
 EIGHTH: dict[type[Task], str] = {**SEVENTH, ImplementTask: "implement@8", OperatorTask: "operator@3"}
 """Task → template of its eighth edition, which says how to make what rests on the instance only once."""
-EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH, 8: EIGHTH}
+NINTH: dict[type[Task], str] = {**EIGHTH, ImplementTask: "implement@9"}
+"""Task → template of its ninth edition, in which cards show the whole source of a problem's own score."""
+EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH, 8: EIGHTH, 9: NINTH}
 COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4
@@ -153,6 +156,8 @@ def _within_bound(task: Task, facts: RunFacts) -> Prompt:
     is_component = isinstance(task, ProgramTask) and task.frame
     template = COMPONENT if is_component else EDITIONS[facts.edition][type(task)]
     bound = facts.max_tokens * CHARS_PER_TOKEN
+    if facts.edition > 8:
+        task = replace(task, card=_with_score(task.card))
     prompt = _render(task, template)
     for field in FIFTH_LEAST_FIRST if facts.edition > 4 else LEAST_FIRST:
         while len(prompt.text) > bound and (items := getattr(facts, field)):
@@ -163,6 +168,14 @@ def _within_bound(task: Task, facts: RunFacts) -> Prompt:
         cut = task.previous[: max(0, len(task.previous[:MAX_PREVIOUS_CHARS]) - over - len(CUT))]
         prompt = _render(replace(task, previous=f"{cut}{CUT}" if cut else None), template)
     return prompt
+
+
+def _with_score(card: Card) -> Card:
+    """Return the card with the source of the score for its decoder, where there is one."""
+    if not card.score_source:
+        return card
+    told = f"The score and what makes a solution invalid:\n\n{fence(card.score_source, 'python')}\n"
+    return replace(card, decoder=told)
 
 
 def _with_less(facts: RunFacts, field: str, items: Sequence[Any]) -> RunFacts:

@@ -158,6 +158,9 @@ class Card:
     """Key of ``env_data`` → its shape, dtype, unit and meaning; none of `GIVEN_TO_ALL`."""
     constraints: str
     """What a state must keep to be valid."""
+    score_source: str = ""
+    """Python source of a score that the author of a problem wrote and of all that it calls; empty where the
+    decoder is described in words. From the ninth edition of prompts on it is told in the decoder's place."""
     repeats: bool = False
     """Whether a walk is a step that is run again and again until the problem is solved: its operators then
     take steps of a method, and a search of their own inside one of them would only repeat the others."""

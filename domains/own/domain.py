@@ -31,7 +31,7 @@ from dga2d.domains.drawing import Drawing
 from dga2d.domains.own.fields import fields_from, read_fields
 from dga2d.domains.own.operators import OperatorInFile
 from dga2d.domains.own.problem import Fields, Given, Problem, Split
-from dga2d.domains.own.score_text import score_text
+from dga2d.domains.own.score_text import score_and_check, score_text
 from dga2d.domains.own.scoring import INVALID_SCORE, PENALTY, Scorer, fault, seen_by_author
 
 if TYPE_CHECKING:
@@ -171,7 +171,8 @@ class OwnDomain:
                 f"minimise: calc_makespan_fn gives {given}."
             ),
             encoding=f"{encoding.state_text}. {hook}",
-            decoder=f"The score and what makes a solution invalid:\n\n```python\n{score_text(problem)}\n```",
+            decoder=f"The score and what makes a solution invalid, in Python:\n{score_and_check(problem)}",
+            score_source=score_text(problem),
             environment={
                 **{key: self._describe_value(key, value) for key, value in vars(scorer.fields).items()},
                 **encoding.environment_texts,

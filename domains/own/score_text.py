@@ -15,6 +15,11 @@ LONGEST_CONSTANT = 200
 """Characters of a constant's value that is told."""
 
 
+def score_and_check(problem: Problem) -> str:
+    """Return the Python source of a problem's score and check, which older prompts tell."""
+    return "\n".join(_source(part) for part in _own_parts(problem))
+
+
 def score_text(problem: Problem) -> str:
     """Return the Python source of a problem's score and check, then that of the functions of the same module
     that they call, nearest first, and the constants that these name.
@@ -22,9 +27,7 @@ def score_text(problem: Problem) -> str:
     Of functions for which there is no room the first line of the docstring is told. What the problem inherits
     from `Problem`, what stands in other modules, and sources that cannot be found are left out.
     """
-    kind = type(problem)
-    parts = [_plain(getattr(kind, name)) for name in ("score", "check")]
-    own = [part for part in parts if part not in (Problem.score, Problem.check) and _source(part)]
+    kind, own = type(problem), _own_parts(problem)
     told, left, constants = [_source(part) for part in own], MOST_CHARACTERS, dict[str, str]()
     seen, waiting = set(own), list(own)
     while waiting:
@@ -40,9 +43,14 @@ def score_text(problem: Problem) -> str:
     return "\n\n".join(filter(None, ["\n".join(constants.values()), *told]))
 
 
+def _own_parts(problem: Problem) -> list[FunctionType]:
+    parts = (_plain(getattr(type(problem), name)) for name in ("score", "check"))
+    return [part for part in parts if part not in (Problem.score, Problem.check) and _source(part)]
+
+
 def _plain(function: Any) -> Any:
-    """Return the Python function that a compiled one was made of."""
-    return getattr(function, "py_func", function)
+    """Return the Python function that a compiled or wrapped one was made of."""
+    return inspect.unwrap(getattr(function, "py_func", function))
 
 
 def _named(function: FunctionType, kind: type[Problem]) -> Iterator[tuple[str, Any]]:

@@ -70,7 +70,7 @@ def unused(x):
 
 
 def told(path: Path) -> str:
-    return get_domain(use_problem_file(path)).card.decoder
+    return get_domain(use_problem_file(path)).card.score_source
 
 
 def test_functions_and_constants_of_the_file_are_told_nearest_first(tmp_path: Path) -> None:
