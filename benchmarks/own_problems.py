@@ -4,6 +4,7 @@
     python benchmarks/own_problems.py tardiness --seeds 5
     python benchmarks/own_problems.py circles --seeds 5 --folder runs  # keeps the runs, goes on with them
     python benchmarks/own_problems.py facilities --recorded RUN.dga2d.zip  # the test of a recorded run
+    python benchmarks/own_problems.py circles --recorded RUN.dga2d.zip --scores  # its scores in place of gaps
 
 A run is what the example's page says: the offline proposer, no language model. Its held-out test compares the
 evolved algorithm with the safe baseline, the encoding's basic initialiser, descent and iterated local search,
@@ -20,7 +21,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from statistics import fmean
+from statistics import fmean, median
 
 import anyio
 import numpy as np
@@ -53,6 +54,8 @@ SETTINGS = {
 RECORD_26 = 2.63598308
 """Largest sum of radii of 26 circles that was published (ShinkaEvolve, 2025: 2.63598283)."""
 LONG_S, LONG_SEEDS = 20.0, (1, 2, 3)
+GAPS = "| example | seed | baseline: gap to the best known, % | evolved, % | closed |"
+SCORES = "| run | algorithm | trials | best | median | mean |"
 
 
 def best_known(name: str, domain: Domain, key: str) -> float:
@@ -136,17 +139,33 @@ async def recorded_state(archive: Path, folder: Path) -> RunState:
 
 def gaps(name: str, state: RunState) -> tuple[float, float]:
     """Return the mean gaps in percent to the best known of the baseline and of the evolved algorithm."""
-    assert state.test is not None
-    domain = get_domain(name)
-    found = {}
-    for number, candidate in enumerate(state.test.candidates):
-        if candidate.time_limit_s is None:
-            row = state.test.outcomes.row(number)
-            found[candidate.label] = 100.0 * fmean(
-                normalised_gap(float(outcome.objective or 0.0), best_known(name, domain, key), domain.sense)
-                for key, outcome in row.items()
-            )
+    domain, found = get_domain(name), dict[str, float]()
+    for label, row in held_out_scores(state).items():
+        each = (normalised_gap(score, best_known(name, domain, key), domain.sense) for key, score in row)
+        found[label] = 100.0 * fmean(each)
     return found["baseline"], found.get("evolved", found["baseline"])
+
+
+def held_out_scores(state: RunState) -> dict[str, list[tuple[str, float]]]:
+    """Return instance and score of each held-out trial in equal work, by algorithm."""
+    assert state.test is not None
+    return {
+        candidate.label: [
+            (key, float(outcome.objective or 0.0)) for key, outcome in state.test.outcomes.row(number).items()
+        ]
+        for number, candidate in enumerate(state.test.candidates)
+        if candidate.time_limit_s is None
+    }
+
+
+def score_rows(name: str, archives: Sequence[Path], folder: Path) -> Iterator[str]:
+    """Yield the scores of recorded runs' held-out trials."""
+    best = max if get_domain(name).sense == "max" else min
+    for archive in archives:
+        for label, row in held_out_scores(anyio.run(recorded_state, archive, folder)).items():
+            scores = [score for _, score in row]
+            told = " | ".join(f"{value:.8f}" for value in (best(scores), median(scores), fmean(scores)))
+            yield f"| {archive.name} | {label} | {len(scores)} | {told} |"
 
 
 def table(name: str, seeds: range, recorded: Sequence[Path], folder: Path) -> Iterator[str]:
@@ -174,6 +193,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--references", action="store_true")
     parser.add_argument("--recorded", type=Path, nargs="+", default=[], help="exported runs of the example")
+    parser.add_argument("--scores", action="store_true", help="scores of the recorded runs' held-out trials")
     parser.add_argument("--folder", type=Path, help="folder that keeps the runs; a run in it goes on")
     arguments = parser.parse_args()
     if arguments.references:
@@ -184,15 +204,19 @@ def main() -> None:
         }
         write_references(REFERENCES, {"seconds": LONG_S, "seeds": list(LONG_SEEDS)}, found)
         return
-    print(
-        "| example | seed | baseline: gap to the best known, % | evolved, % | closed |\n|---|--:|--:|--:|--:|"
-    )
+    print(f"{SCORES}\n|---|---|--:|--:|--:|--:|" if arguments.scores else f"{GAPS}\n|---|--:|--:|--:|--:|")
     with tempfile.TemporaryDirectory() as fresh:
         folder = arguments.folder or Path(fresh)
         folder.mkdir(parents=True, exist_ok=True)
         for name in arguments.examples:
             use_problem_file(EXAMPLES / f"{name}.py")
-            for row in table(name, range(1, arguments.seeds + 1), arguments.recorded, folder):
+            seeds = range(1, arguments.seeds + 1)
+            rows = (
+                score_rows(name, arguments.recorded, folder)
+                if arguments.scores
+                else table(name, seeds, arguments.recorded, folder)
+            )
+            for row in rows:
                 print(row, flush=True)
 
 
