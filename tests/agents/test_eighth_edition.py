@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.agents.simulation import Simulation
 
 
-@pytest.mark.parametrize("edition", [7, 8])
+@pytest.mark.parametrize("edition", [pytest.param(7, marks=pytest.mark.slow), 8])
 def test_code_and_operators_are_told_what_is_made_once(simulation: Simulation, edition: int) -> None:
     """Behind what every operator is given, on a line of its own, from the eighth edition on."""
     model = Answers({})

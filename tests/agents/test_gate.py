@@ -108,7 +108,8 @@ def test_what_is_not_clearly_behind_on_the_first_half_is_measured_on_all(simulat
     assert small.made_again(log) > 20
 
 
-@pytest.mark.parametrize("answers", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [1, 2])
 def test_answers_to_several_edits_of_an_operator_may_all_join(simulation: Simulation, answers: int) -> None:
     """Of those to one edit the best does. None takes the place of another of its generation, and the race
     meets as many as it may."""

@@ -170,6 +170,7 @@ def test_what_computes_the_same_goes_on_in_programs_trials_and_samples(
         assert trial.implementation not in renamed
 
 
+@pytest.mark.slow
 def test_every_decision_on_kernels_is_made_again(evolved: tuple[Simulation, RunState, MemoryLog]) -> None:
     small, state, log = evolved
     assert small.made_again(log) > 60

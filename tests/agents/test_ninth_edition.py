@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SCORE = "def score(self, instance, order):\n    return cost_of(order)\n\ndef cost_of(order):\n    return 7.0"
 
 
-@pytest.mark.parametrize("edition", [8, 9])
+@pytest.mark.parametrize("edition", [pytest.param(8, marks=pytest.mark.slow), 9])
 def test_what_a_score_calls_and_what_a_charge_takes_are_told(simulation: Simulation, edition: int) -> None:
     model = Answers({})
     changed = simulation.changed(

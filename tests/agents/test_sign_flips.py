@@ -133,7 +133,8 @@ def test_a_run_takes_what_is_better_and_its_decisions_are_made_again(simulation:
 
 
 @pytest.mark.usefixtures("luck")
-@pytest.mark.parametrize("family", [pytest.param("validation", marks=pytest.mark.slow), "run"])
+@pytest.mark.slow
+@pytest.mark.parametrize("family", ["validation", "run"])
 def test_challengers_that_a_run_leaves_behind_count_where_that_is_set(
     simulation: Simulation, family: str
 ) -> None:

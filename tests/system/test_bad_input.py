@@ -235,6 +235,7 @@ def test_a_test_waits_for_a_validation(doomed: Program, command: Command) -> Non
     assert doomed.rows("done") == before
 
 
+@pytest.mark.slow
 def test_a_second_test_is_refused(tested: Tested, command: Command) -> None:
     program, view = tested.program, tested.view["test"]
     assert_has(view, {"attempt", "forced", "instances", "finished", "gap_percent"})

@@ -77,6 +77,7 @@ def test_what_was_measured_before_is_not_proposed_again() -> None:
     assert tuple(islice(variations(lost, np.random.default_rng(1)), 2)) == (found[1], found[3])
 
 
+@pytest.mark.slow
 def test_what_is_too_long_for_a_text_is_not_proposed(monkeypatch: pytest.MonkeyPatch) -> None:
     task, _ = composed("jsp")
     found = list(islice(variations(task, np.random.default_rng(1)), 6))

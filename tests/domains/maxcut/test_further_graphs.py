@@ -76,6 +76,7 @@ def test_seeds_are_none_of_the_g_sets_and_differ_within_a_family() -> None:
         assert not both & taken
 
 
+@pytest.mark.slow
 def test_references_are_those_of_the_recipes_and_no_lighter_than_half_of_the_edges() -> None:
     table = shipped_table("dga2d.domains.maxcut")["references"]
     assert {f"rudy/{name}" for name in FURTHER} == table.keys()
