@@ -163,7 +163,8 @@ class RunSettings(BaseModel):
     behind the best known, what became of code that joined, and where a new operator is put. The seventh tells
     between which values the data of instances lie, how code failed, why a sound answer did not join, and what
     it means that nothing was gained or lost on any instance. The eighth says how code makes what rests on the
-    instance alone only once. The ninth shows what the score of a problem of one's own calls."""
+    instance alone only once. The ninth shows what the score of a problem of one's own calls, and names no
+    change as an answer in a second turn, too."""
     bank_examples: int = Field(0, ge=0, le=5)
     """Entries of the run's bank, if it has one, that prompts for code show as examples: those that suit the
     operator best. More than 0 needs the fourth edition of prompts or a later one."""

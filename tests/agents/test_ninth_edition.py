@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 SCORE = "def score(self, instance, order):\n    return cost_of(order)\n\ndef cost_of(order):\n    return 7.0"
 
 
-@pytest.mark.parametrize("edition", [pytest.param(8, marks=pytest.mark.slow), 9])
+@pytest.mark.parametrize("edition", [8, 9])
 def test_what_a_score_calls_and_what_a_charge_takes_are_told(simulation: Simulation, edition: int) -> None:
     model = Answers({})
     changed = simulation.changed(
         prompt_edition=edition,
+        work=1000,
         gate_instances=3,
         turns=2,
         no_change=True,
@@ -37,7 +38,8 @@ def test_what_a_score_calls_and_what_a_charge_takes_are_told(simulation: Simulat
     assert {f"```python\n{SCORE}\n```" in text for _, text in texts} == {is_ninth}
     assert {f"- Decoder: {card.decoder}" in text for _, text in texts} == {not is_ninth}
     first = [text for task, text in texts if isinstance(task, InitializeTask)]
-    assert first
+    assert {"takes is n times the measured cost" in text for text in first} == {is_ninth}
+    assert {"whatever it cost" in text for text in first} == {not is_ninth}
     again = [text for task, text in texts if isinstance(task, ImplementTask) and task.draft is not None]
     assert again
     assert {"or with NO_CHANGE where you see none" in text for text in again} == {is_ninth}
