@@ -138,7 +138,7 @@ def test_a_run_takes_what_is_better_and_its_decisions_are_made_again(simulation:
 def test_challengers_that_a_run_leaves_behind_count_where_that_is_set(
     simulation: Simulation, family: str
 ) -> None:
-    run = simulation.changed(**{**JOINT, "generations": 4, "checkpoint_family": family})
+    run = simulation.changed(**{**JOINT, "generations": 6, "checkpoint_family": family})
     more = 0
     for state, compared in comparisons(run):
         validation, present = open_validation(state)
