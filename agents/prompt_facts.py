@@ -24,6 +24,7 @@ from dga2d.agents.prompt_program import (
     program_rows,
     shown_program,
 )
+from dga2d.agents.prompt_races import met_rows
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import BankExample, PoolEntry, RunFacts
@@ -57,9 +58,9 @@ DIRECTIONS = (
 """What proposals for one operator that are asked for at the same time are to be, in turn."""
 
 
-def _edition(state: RunState) -> Literal[3, 4, 5, 6, 7, 8, 9]:
+def _edition(state: RunState) -> Literal[3, 4, 5, 6, 7, 8, 9, 10]:
     match state.settings.prompt_edition:
-        case 4 | 5 | 6 | 7 | 8 | 9 as edition:
+        case 4 | 5 | 6 | 7 | 8 | 9 | 10 as edition:
             return edition
         case _:
             return 3
@@ -79,6 +80,7 @@ async def run_facts(
         budget=budget_text(state, len(program), parent),
         instances=_instances(state),
         gaps=_gap_rows(state, operator),
+        met=met_rows(state),
         positions=_position_rows(state, operator),
         tried=tuple(
             _tried_row(state, operator, tried) for tried in tried_before(state, operator)[-MOST_TRIED:]
@@ -205,6 +207,7 @@ async def operator_facts(state: RunState, sources: SourceReader) -> RunFacts:
     )
     return replace(
         _graph_facts(state),
+        met=met_rows(state),
         neighbours=tuple(texts),
         tried=tuple(_tried_operator(operator, one) for _, operator, one in tried[-MOST_TRIED:]),
         kernels=_kernel_rows(state),

@@ -23,6 +23,8 @@ SEVENTH = 7
 """Edition from which prompts tell ranges of values, and why a sound answer did not join."""
 NINTH = 9
 """Edition from which the first prompts say, too, that work is made comparable."""
+TENTH = 10
+"""Edition from which prompts tell what races came to, and the time of each position."""
 
 
 def shown_program(state: RunState, slot: int) -> tuple[Step, ...]:
@@ -52,7 +54,7 @@ def program_rows(
         found = state.contributions.get(step.implementation)
         if is_fourth:
             found = contribution(state, step.implementation)
-        told = [f"gets {100 * part:.0f} % of the budget"] if is_fourth else []
+        told = [f"gets {100 * part:.0f} % of the budget{_time(state, part)}"] if is_fourth else []
         if found is not None and found.runs:
             told.append(
                 f"{100 * found.effort / found.runs:.0f} % of the effort and "
@@ -63,6 +65,19 @@ def program_rows(
         mark = "   <- the operator in question" if step.operator == operator else ""
         rows.append(f"{number}. {step.implementation}{': ' if told else ''}{'; '.join(told)}{mark}")
     return tuple(rows)
+
+
+def _time(state: RunState, part: float) -> str:
+    """Return what a part of the budget comes to on an instance of middle size, from the tenth edition on;
+    empty where no rate is known."""
+    if state.settings.prompt_edition < TENTH:
+        return ""
+    (amount, unit), middle = state.settings.budget, state.work_rates.middle
+    if unit == "s":
+        return f", {1000 * part * amount:.3g} ms"
+    if middle is None:
+        return ""
+    return f", about {1000 * part * work_on(state, middle.size) / middle.rate:.3g} ms"
 
 
 def neighbours(program: Sequence[Step], operator: OperatorId) -> list[Step]:
@@ -110,7 +125,8 @@ def _charge(state: RunState, parent: ImplementationId | None) -> str:
         return "The clock alone counts: `budget.charge` reports what was done and takes nothing."
     reference, middle = state.work_rates.reference, state.work_rates.middle
     if is_calibrated(state) and middle is None and state.settings.prompt_edition >= NINTH:
-        return "What `budget.charge(n)` takes is n times the measured cost of a unit of that code."
+        whose = "the code that charges it" if state.settings.prompt_edition >= TENTH else "that code"
+        return f"What `budget.charge(n)` takes is n times the measured cost of a unit of {whose}."
     if not is_calibrated(state) or middle is None:
         return "`budget.charge(n)` takes n of these units, whatever it cost to do what they stand for."
     told = (

@@ -152,7 +152,7 @@ class RunSettings(BaseModel):
     """How code is answered: as a whole text, or as replacements in the code that it improves on; ``auto``
     asks for replacements where most answers of earlier generations were sound, and for whole texts where
     replacements often did not fit. Other than ``whole`` needs the third edition of prompts."""
-    prompt_edition: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9] = 1
+    prompt_edition: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10] = 1
     """Which prompts ask for code and edges. The second tells of the incumbent and the operator's neighbours,
     of instances, budget and gaps, of what was tried before and gained, and of samples beside credits. The
     third tells the same of the first graph and of edges, names the exact sizes of the instances, and asks
@@ -164,7 +164,8 @@ class RunSettings(BaseModel):
     between which values the data of instances lie, how code failed, why a sound answer did not join, and what
     it means that nothing was gained or lost on any instance. The eighth says how code makes what rests on the
     instance alone only once. The ninth shows what the score of a problem of one's own calls, and names no
-    change as an answer in a second turn, too."""
+    change as an answer in a second turn, too. The tenth tells the best that races came to on each training
+    instance and how often they did, the time of each position, and the functions of the other members."""
     bank_examples: int = Field(0, ge=0, le=5)
     """Entries of the run's bank, if it has one, that prompts for code show as examples: those that suit the
     operator best. More than 0 needs the fourth edition of prompts or a later one."""

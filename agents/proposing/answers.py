@@ -287,6 +287,12 @@ def idea_of(source: str) -> str:
     return (sentence.group() if sentence else text)[:MAX_IDEA_CHARS]
 
 
+def function_names(source: str) -> list[str]:
+    """Return the names of a module's functions besides ``run``, in their order."""
+    nodes = parse_source(source).body
+    return [node.name for node in nodes if isinstance(node, ast.FunctionDef) and node.name != "run"]
+
+
 def configured_member(source: str, pool: Iterable[PoolEntry]) -> PoolEntry | None:
     """Return the first member of a pool that `source` differs from in constants alone; ``None`` if none is.
 

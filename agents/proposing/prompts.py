@@ -18,7 +18,7 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from dga2d.agents.proposing.answers import idea_of, parse_source
+from dga2d.agents.proposing.answers import function_names, idea_of, parse_source
 from dga2d.agents.proposing.graph_answers import addable_edges
 from dga2d.agents.proposing.tasks import (
     MOST_OPERATOR_EDGES,
@@ -69,7 +69,19 @@ EIGHTH: dict[type[Task], str] = {**SEVENTH, ImplementTask: "implement@8", Operat
 """Task → template of its eighth edition, which says how to make what rests on the instance only once."""
 NINTH: dict[type[Task], str] = {**EIGHTH, ImplementTask: "implement@9"}
 """Task → template of its ninth edition, in which cards show the whole source of a problem's own score."""
-EDITIONS = {2: SECOND, 3: THIRD, 4: FOURTH, 5: FIFTH, 6: SIXTH, 7: SEVENTH, 8: EIGHTH, 9: NINTH}
+TENTH: dict[type[Task], str] = {**NINTH, ImplementTask: "implement@10", OperatorTask: "operator@10"}
+"""Task → template of its tenth edition, which says on which instances programs come out alike."""
+EDITIONS = {
+    2: SECOND,
+    3: THIRD,
+    4: FOURTH,
+    5: FIFTH,
+    6: SIXTH,
+    7: SEVENTH,
+    8: EIGHTH,
+    9: NINTH,
+    10: TENTH,
+}
 COMPONENT = "component@1"
 """Template of a program task with a frame."""
 CHARS_PER_TOKEN = 4
@@ -95,6 +107,7 @@ FIFTH_LEAST_FIRST = (
     "edits",
     "sizes",
     "gaps",
+    "met",
     "positions",
     "tried",
     "feedback",
@@ -108,6 +121,7 @@ LEFT_OUT = {
     "edits": "earlier edits",
     "sizes": "sizes of instances",
     "gaps": "gaps by instance",
+    "met": "what races came to",
     "positions": "what the operator did by instance",
     "tried": "older trials",
     "feedback": "measurements of your answer",
@@ -220,6 +234,11 @@ def _special(task: Task) -> dict[str, Any]:
             "allowed_imports": sorted(ALLOWED_IMPORTS - {"__future__"}),
             "example": _text("example@1.txt"),
             "ideas": {entry.id: idea_of(entry.source) for entry in task.pool},
+            "functions": {
+                entry.id: names
+                for entry in task.pool
+                if entry != task.parent and (names := function_names(entry.source))
+            },
         }
     if isinstance(task, OperatorTask):
         return {

@@ -121,6 +121,8 @@ class RunFacts:
     """Code beside the operator in the incumbent."""
     gaps: tuple[str, ...] = ()
     """By instance of the batch."""
+    met: tuple[str, ...] = ()
+    """The best that races came to by training instance, those first on which fewest came to it."""
     positions: tuple[str, ...] = ()
     """What the operator did in the last generation."""
     tried: tuple[str, ...] = ()
@@ -129,7 +131,7 @@ class RunFacts:
     """Exchangeable functions of other operators."""
     kernels: tuple[str, ...] = ()
     """Functions that code may import instead of writing them."""
-    edition: Literal[2, 3, 4, 5, 6, 7, 8, 9] = 2
+    edition: Literal[2, 3, 4, 5, 6, 7, 8, 9, 10] = 2
     sizes: tuple[str, ...] = ()
     """Exact sizes of the training instances."""
     edits: tuple[str, ...] = ()
@@ -246,7 +248,7 @@ class ConnectTask(PastAttempts):
     allows_no_change: bool = False
     keeps_reach: bool = False
     """Whether every operator that is on some walk must stay on one."""
-    edition: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9] = 1
+    edition: Literal[1, 2, 3, 4, 5, 6, 7, 8, 9, 10] = 1
     """Of the prompt."""
     facts: RunFacts | None = None
     """From the third edition of the prompt on."""

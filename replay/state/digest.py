@@ -90,6 +90,8 @@ def _edits(state: RunState) -> dict[str, Any]:
         kept["tried_kernels"] = [[t.generation, t.kernel] for t in state.tried_kernels]
     if state.solved:
         kept["solved"] = sorted(state.solved)
+    if state.best_met:
+        kept["best_met"] = {key: list(best) for key, best in state.best_met.items()}
     if state.promising:
         kept["promising"] = [[_steps(old.steps), *old.gain] for old in state.promising]
     if state.contributions:

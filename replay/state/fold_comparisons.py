@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from immutables import Map
+
 from dga2d.events import InstanceKey, RecordedEvent, instance_and_copy
 from dga2d.events import payloads as p
 from dga2d.replay.state.generation_state import MeanGain, RaceState, ValidationState, closed_round
 from dga2d.replay.state.graph import END, START, structure_violation
 from dga2d.replay.state.handler import folds, open_generation, replace, require
+from dga2d.replay.state.outcomes import BestMet
 from dga2d.replay.state.run_state import (
     Champion,
     MoveRecord,
@@ -21,6 +24,8 @@ from dga2d.replay.state.run_state import (
 
 FAR = 24
 """Programs that are kept because they went far; several may have a text in common."""
+TENTH = 10
+"""Edition of prompts from which they tell what races came to."""
 
 
 def _open_race(state: RunState, event: RecordedEvent, number: int) -> RaceState:
@@ -164,6 +169,7 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         promising=promising,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
         solved=_solved_instances(state, race),
+        best_met=_best_met(state, race) if state.settings.prompt_edition >= TENTH else state.best_met,
         generation=replace(generation, race=race),
     )
 
@@ -227,6 +233,21 @@ def _solved_instances(state: RunState, race: RaceState) -> frozenset[InstanceKey
             is_solved = is_best_known and outcome.objective == entry.reference
             found[key] = is_solved and found.get(key, True)
     return (state.solved - found.keys()) | {key for key, is_solved in found.items() if is_solved}
+
+
+def _best_met(state: RunState, race: RaceState) -> Map[InstanceKey, BestMet]:
+    """Return the best objectives after a race, with its incumbent's."""
+    is_min, found = state.header.sense == "min", dict(state.best_met)
+    for contender in range(len(race.contenders)):
+        for repeat, key in race.trials:
+            outcome = race.outcomes.get((race.candidate(contender, repeat), key))
+            if outcome is not None and (objective := outcome.objective) is not None:
+                best = found.get(key)
+                if best is None:
+                    found[key] = BestMet(objective)
+                else:
+                    found[key] = best.after(objective, (objective < best.objective) == is_min)
+    return Map(found)
 
 
 def _with_edges(state: RunState, event: RecordedEvent, added: tuple[p.Edge, ...]) -> RunState:

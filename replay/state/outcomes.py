@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 from immutables import Map
@@ -109,3 +111,20 @@ class Outcomes(Mapping[EvaluationKey, Outcome]):
 
 
 NO_OUTCOMES = Outcomes()
+
+
+class BestMet(NamedTuple):
+    """The best objective that evaluations came to on an instance, and how many did."""
+
+    objective: float
+    meetings: int = 1
+    evaluations: int = 1
+    """Those that did not fail."""
+
+    def after(self, objective: float, is_better: bool) -> BestMet:
+        """Return it after one evaluation more; what differs by rounding alone (1e-9) is the same."""
+        if math.isclose(objective, self.objective, rel_tol=1e-9):
+            return BestMet(self.objective, self.meetings + 1, self.evaluations + 1)
+        if is_better:
+            return BestMet(objective, 1, self.evaluations + 1)
+        return self._replace(evaluations=self.evaluations + 1)

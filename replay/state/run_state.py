@@ -24,7 +24,7 @@ from dga2d.replay.state.credit import CreditTable
 from dga2d.replay.state.generation_state import EvolutionBasis, GenerationState, MeanGain, ValidatedRound
 from dga2d.replay.state.graph import OperatorGraph
 from dga2d.replay.state.ledger import Ledger
-from dga2d.replay.state.outcomes import NO_OUTCOMES, Outcomes
+from dga2d.replay.state.outcomes import NO_OUTCOMES, BestMet, Outcomes
 from dga2d.replay.state.search_state import SearchState
 from dga2d.replay.state.training_state import TrainingState
 from dga2d.replay.state.work_rates import WorkRates
@@ -324,6 +324,8 @@ class RunState:
     solved: frozenset[InstanceKey] = frozenset()
     """Training instances on which the incumbent came to the reference in the last race that had them; kept
     where races and gates leave some of them out."""
+    best_met: Map[InstanceKey, BestMet] = Map()
+    """What programs of races came to on training instances; kept where prompts tell it."""
     configured: Map[ImplementationId, ImplementationId] = Map()
     """Implementations made by setting constants of another → that one."""
     moves: Map[str, MoveRecord] = Map()

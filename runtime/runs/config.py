@@ -87,7 +87,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "gate_instances": 8,
         "gate_patience": 1.0,
         "gate_rivals": "edit",
-        "prompt_edition": 9,
+        "prompt_edition": 10,
         "prompt_tokens": 24_000,
         "bank_operators": 4,
         "edge_smoke": True,

@@ -11,7 +11,7 @@ from tests.agents.outside_world import CountingEvaluator
 from tests.agents.simulation import Simulation
 
 from dga2d.agents.ports import EvaluationRequest
-from dga2d.agents.prompt_program import budget_text
+from dga2d.agents.prompt_program import budget_text, program_rows
 from dga2d.agents.work_calibration import processor_limit, work_on
 from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.replay.state.fold import fold_all
@@ -131,3 +131,13 @@ def test_a_prompt_tells_the_least_and_the_most(
     assert f"1000 work units on an instance of middle size, {least} to {most} on others" in told
     assert "seconds of the processor" in told  # one figure, whatever the size
     assert "by size" not in told
+
+
+def test_a_prompt_tells_the_time_of_a_position(
+    simulation: Simulation, requests: list[EvaluationRequest]
+) -> None:
+    state, _ = by_size(simulation, prompt_edition=10)
+    middle = state.work_rates.middle
+    assert middle is not None
+    shown = 500 * WORK * middle.size / SlowOnLargeOnes.speed
+    assert program_rows(state, state.header.baseline)[0].split("; ")[0].endswith(f"about {shown:.3g} ms")
