@@ -107,11 +107,11 @@ class Budget:
         kind of budget."""
         return int(self._work + self._called)
 
-    def charge(self, units: int = 1) -> None:
-        """Account for `units` moves or decodes just made (`units` ≥ 0)."""
-        if units < 0:
-            raise ValueError("work cannot be negative")
-        self._work += int(units) * self._scale
+    def charge(self, units: float = 1) -> None:
+        """Account for `units` moves or decodes just made (`units` ≥ 0); parts of a unit count."""
+        if not 0 <= units < math.inf:
+            raise ValueError(f"work is a number of units, 0 or more, not {units}")
+        self._work += float(units) * self._scale
 
     def exhausted(self) -> bool:
         """Return whether this position's share is used up: the operator should return now."""

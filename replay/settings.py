@@ -25,6 +25,9 @@ _LIMITS_PATTERN = "^({0}(,{0})*)?$".format(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 CLUSTER = r"ray(:[^\s:]+:[0-9]{1,5})?"
 """How a Ray cluster is named, as a regular expression."""
 
+MOST_USD = 9e12
+"""The store counts millionths of a US dollar in 64 bits."""
+
 
 class RunSettings(BaseModel):
     """Everything a user can set for a run; keys of the TOML file and names of the flags."""
@@ -405,7 +408,7 @@ class RunSettings(BaseModel):
     """Most calls of the language model; every completion requested counts, repairs included."""
     llm_tokens: int | None = Field(None, ge=0)
     """Most tokens of all calls together, prompts and answers; when unset, no limit."""
-    llm_money_usd: float | None = Field(None, ge=0.0)
+    llm_money_usd: float | None = Field(None, ge=0.0, le=MOST_USD)
     """Most money of all calls together, in US dollars by the prices below; when unset, no limit."""
     llm_price_prompt: float = Field(0.0, ge=0.0)
     """US dollars per million prompt tokens."""

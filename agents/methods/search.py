@@ -4,6 +4,7 @@ run of one is over.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
@@ -18,6 +19,8 @@ from dga2d.replay.state.search_state import PROGRAM, ProgramRecord
 
 GROUP = "dga2d.methods"
 """Entry points of installed packages: a name, and the class of a method."""
+ALLOWED = "DGA2D_METHODS"
+"""Environment variable: methods of modules that may be imported, with commas between them."""
 SHIPPED = {
     "random": "dga2d.agents.methods.random_search:RandomSearch",
     "eoh": "dga2d.agents.methods.eoh:EvolutionOfHeuristics",
@@ -43,6 +46,9 @@ def method_names() -> tuple[str, ...]:
 def get_method(name: str) -> Method:
     """Return a method of complete programs by its name, or by ``MODULE:CLASS``.
 
+    Such a class is imported only where ``DGA2D_METHODS`` names it, too: logs name methods, and a log of
+    others would choose what code is run here.
+
     Raises
     ------
     MethodError
@@ -54,6 +60,11 @@ def get_method(name: str) -> Method:
     module, _, attribute = target.partition(":")
     if not attribute:
         raise MethodError(f"method {name!r}: expected {', '.join(method_names())}, or MODULE:CLASS")
+    if target == name and name not in os.environ.get(ALLOWED, "").split(","):
+        raise MethodError(
+            f"method {name!r}: code of a module, which is run outside the sandbox; if it is yours, allow it "
+            f"with {ALLOWED}={name} in the environment"
+        )
     try:
         method: Method = getattr(import_module(module), attribute)()
     except (ImportError, AttributeError, TypeError) as error:

@@ -143,6 +143,6 @@ def _is_constant(statement: Statement) -> bool:
 def _is_literal(value: ast.expr) -> bool:
     try:
         ast.literal_eval(value)
-    except ValueError:
+    except (ValueError, TypeError, RecursionError, MemoryError):  # a set of lists, a thousand signs
         return False
     return True

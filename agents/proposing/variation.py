@@ -350,7 +350,8 @@ def rewrite(source: str, values: Mapping[str, Value]) -> str:
         if not tunable.accepts(value):
             raise ValueError(f"{value!r} is outside the range of {name}")
         if value != tunable.value:
-            literal = f'"{value}"' if isinstance(value, str) else repr(value)
+            is_plain_text = isinstance(value, str) and '"' not in value and "\\" not in value
+            literal = f'"{value}"' if is_plain_text else repr(value)
             data = data[: tunable.start] + literal.encode() + data[tunable.end :]
     return data.decode()
 

@@ -164,10 +164,9 @@ def _read_declaration(node: ast.Assign, tail: str, start: int, end: int) -> Tuna
     if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
         return TunableFault(node.lineno, "a tunable is one plain name")
     name = node.targets[0].id
-    try:
-        value = ast.literal_eval(node.value)
-    except ValueError:
-        return TunableFault(node.lineno, f"{name} is not a literal")
+    value = scalar(node.value)
+    if value is None:
+        return TunableFault(node.lineno, f"{name} is not a number or a text")
     tunable = _with_range(name, marker["kind"], marker["range"], value, start, end)
     declared = f"{marker['kind']} {marker['range']}"
     if tunable is None:
@@ -189,7 +188,7 @@ def _with_range(name: str, kind: str, text: str, value: Value, start: int, end: 
         low, high = float(low_text), float(high_text)
     except ValueError:
         return None
-    is_range = bool(dots) and low <= high and math.isfinite(low) and math.isfinite(high)
+    is_range = bool(dots) and low <= high and math.isfinite(low) and math.isfinite(high - low)
     if not is_range or (kind == "int" and not (low.is_integer() and high.is_integer())):
         return None
     return Tunable(name, "int" if kind == "int" else "float", value, low, high, start=start, end=end)
@@ -200,8 +199,14 @@ def _choice(word: str, value: Value) -> Value:
     bare = word.strip("'\"")
     if isinstance(value, str):
         return bare
+    literal = scalar(bare)
+    return bare if literal is None else literal
+
+
+def scalar(text: ast.expr | str) -> Value | None:
+    """Return the number or text that a literal stands for; ``None`` for anything else, however odd."""
     try:
-        literal: Value = ast.literal_eval(bare)
-    except (ValueError, SyntaxError):
-        return bare
-    return literal
+        value = ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        return None
+    return value if isinstance(value, int | float | str) else None

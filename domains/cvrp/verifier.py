@@ -97,11 +97,15 @@ def driven_routes(routes: list[list[int]], limit: LengthLimit | None) -> list[li
     driven: list[list[int]] = []
     for route in routes:
         part: list[int] = []
+        outward = 0  # to the last customer of the part, with the service there
         for customer in route:
-            if part and limit.taken([*part, customer]) > limit.length:
+            further = limit.distance(part[-1] if part else 0, customer) + limit.service
+            if part and outward + further + limit.distance(customer, 0) > limit.length:
                 driven.append(part)
-                part = []
+                part, outward = [], 0
+                further = limit.distance(0, customer) + limit.service
             part.append(customer)
+            outward += further
         driven.append(part)
     return driven
 
@@ -117,9 +121,8 @@ def verify_routes(
     routes = routes_of(sequence)
     if isinstance(routes, str):
         return Verdict(None, routes)
-    known = [[customer for customer in route if 0 <= customer < len(demands)] for route in routes]
-    if known == routes:
-        routes = driven_routes(routes, limit)
+    if sum(map(len, routes)) < len(demands) and all(0 <= c < len(demands) for route in routes for c in route):
+        routes = driven_routes(routes, limit)  # else there is a violation, whatever is driven
     violation = _first_violation(routes, [int(demand) for demand in demands], capacity)
     if violation is not None:
         return Verdict(None, violation)

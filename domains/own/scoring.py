@@ -88,14 +88,14 @@ class Scorer:
             said = self.problem.score(self.instance, solution)
         except Exception as error:
             raise fault(self.problem, "score", self.name, error) from error
-        return self._finite("score", said, "a finite number")
+        return self._finite("score", said, f"a finite number, less than {INVALID_SCORE:g} from 0")
 
     def _finite(self, part: str, said: object, wanted: str, least: float = -math.inf) -> float:
         try:
             value = float(said)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             value = math.nan
-        if not least <= value < math.inf or value == -math.inf:
+        if not least <= value or not abs(value) < INVALID_SCORE:
             raise fault(self.problem, part, self.name, f"returned {said!r:.80}; expected {wanted}")
         return value
 

@@ -135,6 +135,6 @@ def named_tuple_fields(call: ast.Call) -> list[str] | None:
 def is_literal(node: ast.expr) -> bool:
     try:
         ast.literal_eval(node)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, RecursionError, MemoryError):
         return False
     return True

@@ -33,6 +33,8 @@ from dga2d.store import EMPTY_LOG, DigestSet, EventStore, Head, RunImport, Store
 
 EVENTS_AT_ONCE = 500
 BLOBS_AT_ONCE = 100
+BYTES_AT_ONCE = 2**24
+"""Bytes of lines after which no further one is read before these are checked."""
 LONGEST_MANIFEST = 2**24
 LONGEST_TABLE = 2**17
 """Bytes read at once while a file is opened; the comment at the end of a zip file may have 2^16."""
@@ -163,7 +165,7 @@ def _check_line(
         event = event_of(line, head.hash)
         check_owner(event.agent, event.type)
         state = fold(state, event)
-    except (ValueError, EventError, ReplayError) as error:
+    except (ValueError, ArithmeticError, EventError, ReplayError) as error:
         raise ArchiveError(path, place, str(error)) from error
     if event.run_id != _holder(manifest, event.seq):
         raise ArchiveError(path, place, f"event {event.seq} is of run {event.run_id}")
@@ -216,8 +218,14 @@ class _Lines:
             self._member = file.open(name)
 
     def take(self, most: int) -> list[tuple[int, bytes]]:
-        """Return the next lines with their numbers; none at the end."""
-        return list(islice(self._all(), most))
+        """Return the next lines with their numbers, fewer where they are long; none at the end."""
+        page, room = list[tuple[int, bytes]](), BYTES_AT_ONCE
+        for number, line in islice(self._all(), most):
+            page.append((number, line))
+            room -= len(line)
+            if room <= 0:
+                break
+        return page
 
     def _all(self) -> Iterator[tuple[int, bytes]]:
         while True:

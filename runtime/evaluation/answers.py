@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +22,9 @@ from dga2d.runtime.evaluation.errors import WireError
 _FAILURES = frozenset(get_args(FailureKind))
 _MAX_POSITIONS = 1000
 _WORK_LIMIT = 1 << 62
+_MOST_SECONDS = 1e9
+_MOST_OBJECTIVE = 1e100
+"""Whose square, and a sum of such squares, is still a number."""
 _SMALL_BYTES = 1 << 14
 """Instance and answer of which the solution is verified sooner than a thread could be asked to do it."""
 
@@ -124,7 +126,7 @@ def _position(entry: object) -> PositionTrace:
     return PositionTrace(
         score_before=None if before is None else _number(before),
         score_after=_number(after),
-        elapsed_s=_number(elapsed),
+        elapsed_s=_seconds(elapsed),
         work=_count(work, "work"),
     )
 
@@ -133,6 +135,13 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e300:
         raise WireError("trace holds no finite number")
     return float(value)
+
+
+def _seconds(value: object) -> float:
+    seconds = _number(value)
+    if not 0.0 <= seconds < _MOST_SECONDS:
+        raise WireError("trace holds no duration")
+    return seconds
 
 
 def _count(value: object, name: str) -> int:
@@ -212,8 +221,8 @@ def _verify(domain: Domain, instance: Instance, state: State) -> tuple[float | N
         return None, f"the verifier could not read the solution ({type(error).__name__})"
     if verdict.violation is not None:
         return None, verdict.violation
-    if verdict.objective is None or not math.isfinite(verdict.objective):
-        return None, "the objective is no finite number"
+    if verdict.objective is None or not abs(verdict.objective) < _MOST_OBJECTIVE:
+        return None, f"the objective is no finite number below {_MOST_OBJECTIVE:g}"
     return float(verdict.objective), None
 
 

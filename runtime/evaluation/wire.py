@@ -22,6 +22,8 @@ Message = dict[str, Any]
 PREFIX = struct.Struct("<IQ")
 DTYPES = frozenset({"|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f4", "<f8"})
 """Array element types that may cross."""
+MAX_EMPTY_ROWS = 1 << 20
+"""Rows of an array without a value; they take no bytes here, but memory where they become lists."""
 MAX_DIMENSIONS = 8
 
 
@@ -102,6 +104,8 @@ def _block_bytes(name: object, dtype: object, shape: object) -> int:
         raise WireError(f"{name}: dtype not allowed")
     if not all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < 1 << 40 for n in shape):
         raise WireError(f"{name}: malformed shape")
+    if 0 in shape and math.prod(max(n, 1) for n in shape) > MAX_EMPTY_ROWS:
+        raise WireError(f"{name}: an empty array of shape {shape}")
     return math.prod(shape) * (1 if dtype == "bytes" else np.dtype(str(dtype)).itemsize)
 
 

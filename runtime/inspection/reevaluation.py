@@ -20,6 +20,7 @@ from dga2d.replay.state.fold import fold
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.evaluator import check_evaluator, open_evaluator
 from dga2d.runtime.runs.code_version import present_version
+from dga2d.runtime.runs.outside import without_unchosen
 from dga2d.runtime.runs.sessions import reopen_problem
 from dga2d.runtime.runs.states import load_state
 from dga2d.store import EventStore, open_store, verify_events
@@ -107,7 +108,7 @@ async def _sample(
             event.caused_by or 0, payload.split, payload.generation, payload.candidate, payload.instance
         )
         request = await evaluation_request(before, duty, sources, problem)
-        recorded = Recorded(event.seq, payload, before.settings, request)
+        recorded = Recorded(event.seq, payload, without_unchosen(run_id, before), request)
         if place < fraction:
             chosen.append(recorded)
         if least is None or place < least[0]:

@@ -134,10 +134,6 @@ PRESETS: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType(
 )
 
 
-MOST_USD = 9e12
-"""The store counts millionths of a US dollar in 64 bits."""
-
-
 def read_settings_file(path: Path) -> dict[str, Any]:
     """Return the keys and values of a settings file.
 
@@ -194,10 +190,6 @@ def make_settings(
         if isinstance(value, int) and not fits_64_bits(value):
             raise SettingsError(f"setting {name} = {value}: does not fit in 64 bits")
     _check_method(settings)
-    if (settings.llm_money_usd or 0.0) > MOST_USD:
-        raise SettingsError(
-            f"setting llm_money_usd = {settings.llm_money_usd:g}: expected at most {MOST_USD:g}"
-        )
     return settings
 
 

@@ -18,6 +18,7 @@ from dga2d.runtime.evaluator import check_evaluator
 from dga2d.runtime.runs.code_version import recorded_mark
 from dga2d.runtime.runs.config import make_settings
 from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.outside import note_chosen, refuse_unchosen
 from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.sessions import (
     Finished,
@@ -54,18 +55,20 @@ async def create_fork(url: str, fork: Fork, accept_code_change: bool = False) ->
     Raises
     ------
     RunStateError
-        The generation was never closed, a setting cannot be changed, or the fork would be over at once.
+        The generation was never closed, a setting cannot be changed, the fork would be over at once, or the
+        log names something outside that this user did not choose.
     CodeChangedError
         Another version of the program wrote the parent and `accept_code_change` is not given.
     """
     async with open_store(url, create=False) as store:
-        before, _, name = await _prepare(store, fork, accept_code_change)
+        before, settings, name = await _prepare(store, fork, accept_code_change)
         origin = (fork.parent, before.seq)
         async with store.write(name, holder=lease_holder(), create=True, fork_of=origin) as writer:
             mark = recorded_mark(before.code_version)  # no code of the domain is run here
             resumption = resumption_event(writer, mark, dict(fork.changed), fork.parent)
             paused = RunPaused(reason="forked and not yet gone on with")
             await writer.append([Draft("conductor", resumption), Draft("conductor", paused)])
+        note_chosen(name, before, settings)
         _share_policies(url, fork.parent, name, before)
         return await finish(store, name, await load_state(store, name))
 
@@ -94,6 +97,7 @@ async def fork_run(
             ) as writer,
         ):
             state = await rejoin(store, writer, around, dict(fork.changed), rebuild_policy, fork.parent)
+            note_chosen(name, before, settings)
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
@@ -116,6 +120,7 @@ async def _prepare(
             f"a fork of run {fork.parent} after generation {fork.generation} would be over at once "
             f"({reason}); fork it earlier, or give it more with --set generations=N"
         )
+    refuse_unchosen(fork.parent, before, fork.changed)
     check_code(fork.parent, before, accept_code_change)
     name = new_run_id(before.header.domain) if fork.run_id is None else checked_run_id(fork.run_id)
     return before, settings, name

@@ -20,6 +20,7 @@ from dga2d.runtime.evaluator import OutsideEvaluator, check_evaluator
 from dga2d.runtime.runs.code_version import present_version
 from dga2d.runtime.runs.config import call_quotas, make_settings
 from dga2d.runtime.runs.interruption import Interruption
+from dga2d.runtime.runs.outside import note_chosen, refuse_unchosen, without_unchosen
 from dga2d.runtime.runs.policies import policy_archive
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.start import bank_of, checked_run_id, hand_tuned_baseline, new_run_id, shared_batch
@@ -80,6 +81,7 @@ async def evolve(
         quotas = call_quotas(settings)
         async with store.write(name, holder=lease_holder(), create=True, quotas=quotas) as writer:
             state = await append_run_started(writer, around, seed, data_dir, bank)
+            note_chosen(name, state, settings)
             if stop is not None:
                 stop.go_on = f"dga2d resume {name}"
             state = await run_to_end(store, writer, around, state, watcher, stop)
@@ -105,7 +107,7 @@ async def resume(
     Raises
     ------
     RunStateError
-        The run is complete under its settings.
+        The run is complete under its settings, or they reach out of it and this user did not choose that.
     CodeChangedError
         Another version of the program wrote the log and `accept_code_change` is not given.
     """
@@ -114,6 +116,7 @@ async def resume(
         settings = make_settings(before.settings.model_dump(), changed)
         refuse_changes(run_id, before.settings, settings)
         _refuse_pointless(run_id, before, settings)
+        refuse_unchosen(run_id, before, changed)
         check_code(run_id, before, accept_code_change)
         check_evaluator(run_id, before.header.sandbox, outside)
         problem = reopen_problem(before, data_dir)
@@ -124,6 +127,7 @@ async def resume(
             ) as around,
         ):
             state = await rejoin(store, writer, around, changed, rebuild_policy)
+            note_chosen(run_id, state, settings)
             state = await run_to_end(store, writer, around, state, watcher, stop)
         return await finish(store, run_id, state)
 
@@ -172,7 +176,7 @@ async def hold_out_test(
             open_surroundings(
                 url,
                 problem,
-                before.settings.model_copy(update={**NO_LEARNING, **elsewhere}),
+                without_unchosen(run_id, before).model_copy(update={**NO_LEARNING, **elsewhere}),
                 0,
                 outside=outside,
             ) as around,

@@ -155,6 +155,7 @@ CONTENTS: dict[str, Callable[[], Members]] = {
     "one endless line of blobs": lambda: {**RUN, BLOBS: b"x" * (2 * 2**20)},
     "an endless manifest": lambda: {**RUN, MANIFEST: b" " * (17 * 2**20)},
     "a million empty lines": lambda: {**RUN, EVENTS: b"\n" * 10**6},
+    "500 long lines": lambda: {**RUN, EVENTS: (b"x" * (2**20 - 2) + b"\n") * 500},
     "a million blobs nobody names": lambda: {**RUN, BLOBS: b'{"digest":"","text":""}\n' * 10**6},
     "a deep manifest": lambda: {**RUN, MANIFEST: b'{"lineage":' + b"[" * 10**6},
     "a deep payload": lambda: {**RUN, EVENTS: first_event(b'{"x":' + b"[" * 10**5 + b"]" * 10**5 + b"}")},

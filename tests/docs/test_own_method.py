@@ -20,6 +20,7 @@ def method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     code = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     (tmp_path / "best_of_n.py").write_text("".join(code), encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("DGA2D_METHODS", "best_of_n:BestOfN")
     get_method.cache_clear()
     return "best_of_n:BestOfN"
 

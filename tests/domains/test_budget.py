@@ -102,9 +102,18 @@ def test_no_positions_are_refused() -> None:
         Budget(1.0, "s", 0)
 
 
-def test_negative_work_is_refused() -> None:
-    with pytest.raises(ValueError, match="negative"):
-        Budget(1.0, "work", 1).charge(-1)
+@pytest.mark.parametrize("units", [-1, float("nan"), float("inf")])
+def test_what_is_no_amount_of_work_is_refused(units: float) -> None:
+    with pytest.raises(ValueError, match="0 or more"):
+        Budget(1.0, "work", 1).charge(units)
+
+
+def test_parts_of_a_unit_count() -> None:
+    budget = Budget(10, "work", 1)
+    for _ in range(40):
+        budget.charge(0.25)
+    assert (budget.spent(), budget.work) == (10.0, 10)
+    assert budget.exhausted()
 
 
 @given(st.integers(1, 10_000), st.lists(st.integers(0, 50), min_size=1, max_size=8))

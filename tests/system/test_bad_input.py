@@ -122,7 +122,10 @@ def store(name: str) -> tuple[str, str]:
         (("evolve", "tsp", "--work", "0"), ("work = 0",)),
         (("evolve", "tsp", "--llm-calls", "-1"), ("llm_calls = -1",)),
         (("evolve", "tsp", *UNIFORM, "--llm-calls", str(2**63)), ("llm_calls", "64 bits")),
-        (("evolve", "tsp", *UNIFORM, "--llm-money-usd", "1e300"), ("llm_money_usd", "at most 9e+12")),
+        (
+            ("evolve", "tsp", *UNIFORM, "--llm-money-usd", "1e300"),
+            ("llm_money_usd", "less than or equal to 9000000000000"),
+        ),
         (("evolve", "tsp", "--library", "fulll"), ("--library", "full", "basic")),
         (("evolve", "tsp", "--seed", "-1"), ("--seed", "-1")),
         (("evolve", "tsp", "--run-id", "../x"), ("'../x'",)),

@@ -182,9 +182,12 @@ def test_a_run_with_hardly_any_call_ends_in_order(calls: int) -> None:
     assert state.reason == f"all {calls} calls made"
 
 
-def test_there_is_no_method_of_that_name() -> None:
+def test_there_is_no_method_of_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SettingsError, match=r"setting method 'nope': expected dga2d, eoh"):
         make_settings({}, {"method": "nope"})
+    with pytest.raises(SettingsError, match="allow it with DGA2D_METHODS=os:abort"):
+        make_settings({}, {"method": "os:abort"})
+    monkeypatch.setenv("DGA2D_METHODS", "mine:Method,nope:Class")
     with pytest.raises(SettingsError, match="No module named"):
         make_settings({}, {"method": "nope:Class"})
 

@@ -54,6 +54,11 @@ def test_a_marker_is_read_in_any_usual_spelling(line: str, value: Any) -> None:
     "line",
     [
         "A = 5  # tunable: int 9..1",
+        "A = 5.0  # tunable: float -1e308..1e308",
+        "A = {[1]}  # tunable: choice 1 2",
+        "A = (1, 2)  # tunable: choice 1 2",
+        "A = [1]  # tunable: choice [1] [2]",
+        "A = 5  # tunable: choice [5] {}",
         "A = 5  # tunable: int 1-9",
         "A = 5  # tunable: int",
         "A = 5  # tunable: integer 1..9",

@@ -21,6 +21,7 @@ from tests.domains.scoring_claims import claims_hold
 from dga2d.domains.core.contract import Instance, State
 from dga2d.domains.cvrp import DOMAIN
 from dga2d.domains.cvrp.reader import RoutingData
+from dga2d.domains.cvrp.verifier import LengthLimit, driven_routes
 
 INVALID = DOMAIN.invalid_score
 
@@ -158,6 +159,29 @@ def test_a_route_ends_where_the_next_customer_would_exceed_the_limit(
     assert score(instance, sequence) == length
     assert DOMAIN.verify(instance, State(sequence)).objective == length
     assert DOMAIN.write_solution(instance, State(sequence)) == driven
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(5, 400), st.integers(0, 30))
+def test_routes_are_driven_as_a_plain_sum_says(seed: int, length: int, service: int) -> None:
+    rng = np.random.default_rng(seed)
+    limit = LengthLimit(length, service, lambda a, b: 7 * abs(a - b) % 50)
+    routes = [list(map(int, rng.integers(1, 30, rng.integers(0, 12)))) for _ in range(3)]
+    driven = []
+    for route in routes:
+        part: list[int] = []
+        for customer in route:
+            if part and limit.taken([*part, customer]) > limit.length:
+                driven.append(part)
+                part = []
+            part = [*part, customer]
+        driven.append(part)
+    assert driven_routes(routes, limit) == driven
+
+
+def test_an_answer_as_long_as_the_sandbox_lets_through_is_refused_at_once() -> None:
+    """What looks at every pair of its entries would take days."""
+    verdict = DOMAIN.verify(limited(by_hand(), 12), State(np.ones(1_000_000, dtype=np.int32)))
+    assert verdict.violation == "customer 1 is visited in routes 1 and 1"
 
 
 def test_a_customer_beyond_the_limit_cannot_be_served() -> None:
