@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from platformdirs import user_data_path
@@ -85,7 +86,7 @@ def _unchosen(run_id: RunId, state: RunState, named: Collection[str]) -> dict[st
     return told if told and not _note(run_id, state, values).exists() else {}
 
 
-def _note(run_id: RunId, state: RunState, values: Mapping[str, Any]) -> Any:
+def _note(run_id: RunId, state: RunState, values: Mapping[str, Any]) -> Path:
     """Return the file whose existence says that these values were chosen for the run."""
     header = state.header.model_dump(mode="json")
     digest = hashlib.sha256(canonical_bytes([run_id, header, dict(values)])).hexdigest()
