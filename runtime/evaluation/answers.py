@@ -138,10 +138,11 @@ def _number(value: object) -> float:
 
 
 def _seconds(value: object) -> float:
+    """Return a duration; one below 0, of a clock that stood still for the compiler or was set back, as 0."""
     seconds = _number(value)
-    if not 0.0 <= seconds < _MOST_SECONDS:
+    if not abs(seconds) < _MOST_SECONDS:
         raise WireError("trace holds no duration")
-    return seconds
+    return max(seconds, 0.0)
 
 
 def _count(value: object, name: str) -> int:
