@@ -85,7 +85,8 @@ def test_what_races_came_to_is_counted(tenth: Asked) -> None:
 
 
 def test_prompts_tell_what_races_came_to_once_there_was_one(tenth: Asked) -> None:
-    rows = [task.facts.met for task in (*tenth.code, *tenth.operators) if task.facts is not None]
+    tasks: list[ImplementTask | OperatorTask] = [*tenth.code, *tenth.operators]
+    rows = [task.facts.met for task in tasks if task.facts is not None]
     assert not rows[0]
     assert any(rows)
     shares = []
@@ -93,7 +94,7 @@ def test_prompts_tell_what_races_came_to_once_there_was_one(tenth: Asked) -> Non
         counts = [row.rpartition(", ")[2].split()[:3] for row in told if "others" not in row]
         shares.append([int(some) / int(of) for some, _, of in counts])
     assert all(found == sorted(found) for found in shares)
-    for task in (*tenth.code, *tenth.operators):
+    for task in tasks:
         assert task.facts is not None
         text = render(task).text
         assert (MET in text) == bool(task.facts.met)

@@ -10,6 +10,7 @@ import pytest
 from dga2d.domains.core.contract import Instance, State, Verdict
 from dga2d.runtime.evaluation import answers, wire
 from dga2d.runtime.evaluation.answers import ChildAnswer, EvaluationFailure, judge, read_ending
+from dga2d.runtime.evaluation.errors import WireError
 
 GOOD: list[Any] = [None, 1.0, 0.5, 3]
 
@@ -41,7 +42,7 @@ def test_no_position_takes_less_than_no_time(elapsed: float) -> None:
 @pytest.mark.parametrize("shape", [(1 << 38, 0), (1 << 21, 0, 5), (0, 1 << 30), (1 << 11, 1 << 11, 0)])
 def test_an_array_without_values_has_no_millions_of_rows(shape: tuple[int, ...]) -> None:
     """It is a few bytes in the message, and as a list more than there is memory."""
-    with pytest.raises(wire.WireError, match="empty array"):
+    with pytest.raises(WireError, match="empty array"):
         wire.decode(wire.encode({"seen": np.zeros(shape)}))
 
 
