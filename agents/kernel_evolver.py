@@ -26,7 +26,7 @@ from dga2d.agents.evolver import Evolver
 from dga2d.agents.kernel_texts import PoolTexts, change_kernels, change_texts, kernel_texts, read_pools
 from dga2d.agents.kernel_trials import KernelRunner, KernelTrial, judge_speed
 from dga2d.agents.pool_edits import contribution
-from dga2d.agents.prompt_facts import size_rows
+from dga2d.agents.prompt_instances import size_rows
 from dga2d.agents.proposing.errors import ProposalError
 from dga2d.agents.proposing.kernel_answers import parse_kernel
 from dga2d.agents.proposing.kernel_code import holds_kernel

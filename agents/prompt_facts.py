@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -14,6 +13,7 @@ from dga2d.agents.bank_offers import suited_entries
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.agents.gate import gate_result, tried_before
 from dga2d.agents.pool_edits import edit_to_ask, parent_of, rank_among_askers
+from dga2d.agents.prompt_instances import SOLVED, gap_rows, instances_text, met_rows, size_rows
 from dga2d.agents.prompt_program import (
     FOURTH,
     SEVENTH,
@@ -24,11 +24,9 @@ from dga2d.agents.prompt_program import (
     program_rows,
     shown_program,
 )
-from dga2d.agents.prompt_races import met_rows
 from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.prompts import fence
 from dga2d.agents.proposing.tasks import BankExample, PoolEntry, RunFacts
-from dga2d.agents.spreading import spread
 from dga2d.domains.core.contract import Implementation, normalised_gap
 from dga2d.events import ImplementationId, InstanceKey, OperatorId
 from dga2d.events.payloads import BankEntry
@@ -41,12 +39,8 @@ from dga2d.replay.state.run_state import RunState, TriedCode
 
 MOST_TRIED = 12
 """Earlier proposals that are told, the latest."""
-MOST_SIZES = 8
-"""Sizes with ranges of values that are told, evenly spread over those that differ."""
 MOST_EXAMPLE = 24_000
 """Characters of an entry of the bank; longer ones are no examples."""
-SOLVED = 1e-9
-"""Percent behind the best known objective up to which an instance counts as solved."""
 MOST_DIAGNOSTIC = 1_000
 """Characters of a failure that are told."""
 DIRECTIONS = (
@@ -78,8 +72,8 @@ async def run_facts(
         incumbent=program_rows(state, program, operator),
         neighbours=tuple(texts),
         budget=budget_text(state, len(program), parent),
-        instances=_instances(state),
-        gaps=_gap_rows(state, operator),
+        instances=instances_text(state),
+        gaps=gap_rows(state, operator),
         met=met_rows(state),
         positions=_position_rows(state, operator),
         tried=tuple(
@@ -186,10 +180,10 @@ def _graph_facts(state: RunState) -> RunFacts:
     return RunFacts(
         edition=_edition(state),
         budget=budget_text(state, len(program)),
-        instances=_instances(state),
+        instances=instances_text(state),
         sizes=size_rows(state),
         incumbent=program_rows(state, program),
-        gaps=_gap_rows(state, None),
+        gaps=gap_rows(state, None),
         max_tokens=state.settings.prompt_tokens,
     )
 
@@ -237,7 +231,7 @@ def start_facts(state: RunState) -> RunFacts:
     return RunFacts(
         edition=_edition(state),
         budget=budget_text(state, len(state.header.baseline)),
-        instances=_instances(state),
+        instances=instances_text(state),
         sizes=size_rows(state),
         max_tokens=state.settings.prompt_tokens,
     )
@@ -248,7 +242,7 @@ def program_facts(state: RunState, library: Sequence[Implementation]) -> RunFact
     return RunFacts(
         edition=3,
         budget=f"{amount_text(state)} for the whole program; compilation is not counted.",
-        instances=_instances(state),
+        instances=instances_text(state),
         sizes=size_rows(state),
         blocks=tuple(f"{one.operator}:\n\n{fence(one.source, 'python')}" for one in library),
         max_tokens=state.settings.prompt_tokens,
@@ -285,15 +279,6 @@ def _tell_gain(entry: BankEntry) -> str:
     return f"{100 * entry.gain:+.2f} points in {entry.pairs} comparisons ({entry.how})"
 
 
-def size_rows(state: RunState) -> tuple[str, ...]:
-    """Return the exact sizes of training instances, the commonest first."""
-    sizes = Counter(entry.size for entry in state.header.splits.train if entry.size is not None)
-    ranked = sorted(sizes.items(), key=lambda item: (-item[1], item[0]))
-    if state.settings.prompt_edition >= SEVENTH:
-        ranked = list(spread(ranked, MOST_SIZES))
-    return tuple(f"{count} x: {size}" for size, count in ranked)
-
-
 def _graph_edits(state: RunState) -> tuple[str, ...]:
     """Return what earlier generations changed in the edges, and the credit that new ones have now."""
     basis, rate = open_basis(state)[1], state.settings.credit_rate
@@ -321,62 +306,6 @@ def pool_figures(state: RunState, c: ImplementationId) -> tuple[int, float | Non
     """Return how often candidates used an implementation, and the standard error of its credit."""
     credits: CreditTable = open_basis(state)[1].credits
     return credits.samples(c), credits.implementation_error(c, state.settings.credit_rate)
-
-
-def _instances(state: RunState) -> str:
-    train = state.header.splits.train
-    groups = Counter(entry.key.partition("/")[0] for entry in train)
-    told = ", ".join(f"{group} ({count})" for group, count in sorted(groups.items()))
-    points = state.work_rates.reference
-    sizes = sorted({point.size for point in points})
-    if sizes:
-        told += f"; their data hold {sizes[0]} to {sizes[-1]} numbers"
-    if (score := state.header.own_score) is not None:
-        return (
-            f"{len(train)} training instances by group: {told}. Score of an instance, larger is better: "
-            f"{score.formula}; a failure counts {score.failure:g}. Gaps are -100 times scores, so the lower "
-            "the better, and a point is 0.01 of the score."
-        )
-    references = sorted(entry.reference for entry in train)
-    middle = references[len(references) // 2]
-    row = (
-        f"{len(train)} training instances by group: {told}. Best known objectives, against which gaps are "
-        f"measured: {references[0]:g} to {references[-1]:g}, {middle:g} in the middle."
-    )
-    if state.settings.prompt_edition >= SIXTH and any(entry.origin == "baseline" for entry in train):
-        row += (
-            " Where no objective was known, best known stands for what the safe baseline reached before the "
-            "run began: gaps below 0 are better than that, and how far they can fall nobody knows."
-        )
-    return row
-
-
-def _gap_rows(state: RunState, operator: OperatorId | None) -> tuple[str, ...]:
-    """Return for each instance of the batch the gaps of this generation's candidates."""
-    generation, rows = open_basis(state)[0], []
-    for key in state.header.batch:
-        entry = state.entry(key)
-        gaps: dict[bool, list[float]] = {True: [], False: []}
-        for j, pipeline in sorted(generation.pipelines.items()):
-            objective = generation.outcomes[j, key].objective
-            if objective is not None:
-                gap = normalised_gap(objective, entry.reference, state.header.sense, entry.scale)
-                gaps[any(s.operator == operator for s in pipeline.steps)].append(100 * gap)
-        told = [
-            f"{name} {min(found):.2f} to {max(found):.2f} %"
-            for name, found in (("with this operator", gaps[True]), ("without it", gaps[False]))
-            if found
-        ]
-        if operator is None and gaps[False]:
-            told = [f"{min(gaps[False]):.2f} to {max(gaps[False]):.2f} %"]
-        best = min((*gaps[True], *gaps[False]), default=None)
-        is_known = entry.origin is None or state.settings.prompt_edition < SIXTH
-        is_solved = (
-            best is not None and best <= SOLVED and is_known and state.settings.prompt_edition >= FOURTH
-        )
-        solved = " (solved: the best known objective is reached)" if is_solved else ""
-        rows.append(f"{key}: {', '.join(told) or 'all failed'}{solved}")
-    return tuple(rows)
 
 
 def _position_rows(state: RunState, operator: OperatorId) -> tuple[str, ...]:

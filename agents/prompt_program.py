@@ -24,7 +24,7 @@ SEVENTH = 7
 NINTH = 9
 """Edition from which the first prompts say, too, that work is made comparable."""
 TENTH = 10
-"""Edition from which prompts tell what races came to, and the time of each position."""
+"""Edition from which prompts tell the time of each position."""
 
 
 def shown_program(state: RunState, slot: int) -> tuple[Step, ...]:

@@ -532,6 +532,11 @@ class RunSettings(BaseModel):
         return MOVES if self.race_moves == "all" else frozenset(self.race_moves.split(","))
 
     @property
+    def tells_races(self) -> bool:
+        """Whether prompts tell what races came to, so that it is counted."""
+        return self.prompt_edition >= 10
+
+    @property
     def llm_microusd(self) -> int | None:
         """The limit of money in millionths of a US dollar, rounded down."""
         return None if self.llm_money_usd is None else math.floor(self.llm_money_usd * 1_000_000)

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from dga2d.agents.proposing.answers import parse_source
 from dga2d.domains.core.statements import Statement, split_statements
+from dga2d.domains.source_rules.declarations import is_literal
 
 _MARKER = re.compile(r"#\s*exchangeable:\s*(?P<name>[\w-]+)\s*")
 
@@ -137,12 +138,4 @@ def _bindings(statement: Statement) -> dict[str, str]:
 def _is_constant(statement: Statement) -> bool:
     """Return whether the statement is a literal assigned on one line."""
     node = statement.node
-    return isinstance(node, ast.Assign) and _is_literal(node.value) and node.lineno == node.end_lineno
-
-
-def _is_literal(value: ast.expr) -> bool:
-    try:
-        ast.literal_eval(value)
-    except (ValueError, TypeError, RecursionError, MemoryError):  # a set of lists, a thousand signs
-        return False
-    return True
+    return isinstance(node, ast.Assign) and is_literal(node.value) and node.lineno == node.end_lineno

@@ -132,7 +132,8 @@ class Verdict:
     """What the independent verifier says of a solution."""
 
     objective: float | None
-    """Objective in the problem's own direction; ``None`` when the solution is broken."""
+    """Objective in the problem's own direction, less than 1e100 from 0; ``None`` when the solution is
+    broken."""
     violation: str | None
     """First broken constraint in words; ``None`` when the solution is feasible."""
 

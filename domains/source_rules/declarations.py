@@ -133,6 +133,7 @@ def named_tuple_fields(call: ast.Call) -> list[str] | None:
 
 
 def is_literal(node: ast.expr) -> bool:
+    """Return whether an expression is a literal; a set of lists, or thousands of signs, is none."""
     try:
         ast.literal_eval(node)
     except (ValueError, TypeError, RecursionError, MemoryError):

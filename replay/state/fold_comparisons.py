@@ -24,8 +24,6 @@ from dga2d.replay.state.run_state import (
 
 FAR = 24
 """Programs that are kept because they went far; several may have a text in common."""
-TENTH = 10
-"""Edition of prompts from which they tell what races came to."""
 
 
 def _open_race(state: RunState, event: RecordedEvent, number: int) -> RaceState:
@@ -169,7 +167,7 @@ def _incumbent_selected(state: RunState, event: RecordedEvent, payload: p.Incumb
         promising=promising,
         raced=state.raced | {program_key(c.pipeline) for c in lost},
         solved=_solved_instances(state, race),
-        best_met=_best_met(state, race) if state.settings.prompt_edition >= TENTH else state.best_met,
+        best_met=_best_met(state, race) if state.settings.tells_races else state.best_met,
         generation=replace(generation, race=race),
     )
 

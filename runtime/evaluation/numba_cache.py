@@ -243,7 +243,7 @@ class CompilerClock(event.Listener):
     """Counts the processor seconds of numba's compiler; calls `mark` when it begins and when it ends.
 
     What the compiler leaves behind is not collected: it makes millions of small objects, and the process ends
-    soon. That saves a tenth of its time and takes 65 MiB for the largest implementations of the library.
+    soon (decision 230).
     """
 
     def __init__(self, mark: Callable[[bool], None]) -> None:

@@ -74,10 +74,14 @@ def refuse_unchosen(run_id: RunId, state: RunState, named: Collection[str] = ())
 
 def without_unchosen(run_id: RunId, state: RunState) -> RunSettings:
     """Return the settings of a run with the sandbox and evaluators of this machine where its log names
-    others that this user did not choose."""
-    told = _unchosen(run_id, state, ())
+    others that this user did not choose; a line of diagnostics says so."""
     safe = {"sandbox": "best-effort", "evaluators": None}
-    return state.settings.model_copy(update={name: safe[name] for name in told if name in safe})
+    told = {name: value for name, value in _unchosen(run_id, state, ()).items() if name in safe}
+    if told:
+        from dga2d.runtime.terminal.diagnostics import logger  # structlog; most runs do without
+
+        logger(run=run_id).warning("what the log names and you did not choose is not used", **told)
+    return state.settings.model_copy(update={name: safe[name] for name in told})
 
 
 def _unchosen(run_id: RunId, state: RunState, named: Collection[str]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from anyio.abc import Process
 from dga2d.runtime.cluster.connection import ClusterError, ClusterNode, alive_nodes, connect
 from dga2d.runtime.errors import ExitCode
 from dga2d.runtime.runs.estimate import hours_in_words
+from dga2d.runtime.runs.outside import HARMLESS
 from dga2d.runtime.runs.own_processes import own_command, own_environment
 from dga2d.runtime.study.cells import CellProgress, hours_left, read_progress
 from dga2d.runtime.study.plan import Cell, StudyPlan
@@ -200,7 +201,10 @@ def commands_for(plan: StudyPlan, progress: CellProgress, options: Options) -> l
         given = [f"--set={key}={_toml(value)}" for key, value in settings.items()]
         return [["evolve", cell.domain, "--seed", str(cell.seed), "--run-id", run, *given, *common], test]
     if progress.status == "begun":
-        return [["resume", run, *common], test]
+        # a node's user need not be the one who began it: what reaches out is named again
+        named = {name: value for name, value in plan.given(cell).items() if name in HARMLESS}
+        again = [f"--set={name}={_toml(value)}" for name, value in named.items()]
+        return [["resume", run, *again, *common], test]
     return [test] if progress.status == "evolved" else []
 
 

@@ -6,18 +6,21 @@ import hashlib
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import anyio.lowlevel
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.agents.proposing.models import Completion, CompletionRequest, LanguageModel, Quote
 from dga2d.agents.proposing.offline import OfflineModel
+from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask, OperatorTask, Task
 from dga2d.domains.core.contract import Implementation, Instance
 from dga2d.events.payloads import PositionTrace
 
 if TYPE_CHECKING:
     import pytest
+    from tests.agents.memory_log import MemoryLog
+    from tests.agents.simulation import Simulation
 
 Fails = Callable[[EvaluationRequest], bool]
 
@@ -149,3 +152,31 @@ class Answers:
         if request.task.attempt < len(texts):
             return Completion(texts[request.task.attempt], 7, 5, False, 0.25)
         return await OfflineModel().complete(request)
+
+
+class AskedRun(NamedTuple):
+    """A run whose model keeps what it is asked."""
+
+    simulation: Simulation
+    log: MemoryLog
+    tasks: list[Task]
+
+    @property
+    def code(self) -> list[ImplementTask]:
+        return [task for task in self.tasks if isinstance(task, ImplementTask)]
+
+    @property
+    def edges(self) -> list[ConnectTask]:
+        return [task for task in self.tasks if isinstance(task, ConnectTask)]
+
+    @property
+    def operators(self) -> list[OperatorTask]:
+        return [task for task in self.tasks if isinstance(task, OperatorTask)]
+
+
+def asked_run(simulation: Simulation, **settings: Any) -> AskedRun:
+    """Carry out a simulation under other settings, with the offline proposer as its model."""
+    model = Answers({})
+    talking = replace(simulation.changed(**settings), model=model)
+    log = talking.run()[1]
+    return AskedRun(talking, log, [request.task for request in model.requests])

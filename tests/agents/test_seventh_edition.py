@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.agents.outside_world import Answers
+from tests.agents.outside_world import Answers, AskedRun, asked_run
 
-from dga2d.agents.prompt_facts import size_rows, tie_in_words
+from dga2d.agents.prompt_facts import tie_in_words
+from dga2d.agents.prompt_instances import size_rows
 from dga2d.agents.proposing.prompts import render
-from dga2d.agents.proposing.tasks import ConnectTask, ImplementTask
+from dga2d.agents.proposing.tasks import ImplementTask
 from dga2d.domains.core.registry import get_domain
 from dga2d.replay.state.fold import fold_all
 from dga2d.runtime.runs.problem import Problem
 
 if TYPE_CHECKING:
-    from tests.agents.memory_log import MemoryLog
     from tests.agents.simulation import Simulation
 
 
-class Asked(NamedTuple):
-    """A run of the seventh edition, and the tasks that it asked for."""
-
-    simulation: Simulation
-    log: MemoryLog
-    code: list[ImplementTask]
-    edges: list[ConnectTask]
-
-
 @pytest.fixture(scope="module")
-def asked(simulation: Simulation) -> Asked:
-    model = Answers({})
-    changed = simulation.changed(
+def asked(simulation: Simulation) -> AskedRun:
+    return asked_run(
+        simulation,
         prompt_edition=7,
         turns=2,
         answers_per_edit=2,
@@ -47,24 +38,15 @@ def asked(simulation: Simulation) -> Asked:
         generations=4,
         llm_calls=300,
     )
-    talking = replace(changed, model=model)
-    log = talking.run()[1]
-    tasks = [request.task for request in model.requests]
-    return Asked(
-        talking,
-        log,
-        [task for task in tasks if isinstance(task, ImplementTask)],
-        [task for task in tasks if isinstance(task, ConnectTask)],
-    )
 
 
 @pytest.mark.slow
-def test_the_prompts_of_a_run_are_made_again(asked: Asked) -> None:
+def test_the_prompts_of_a_run_are_made_again(asked: AskedRun) -> None:
     assert asked.simulation.made_again(asked.log) > 60
 
 
 @pytest.mark.slow
-def test_sound_code_that_another_answer_outdid_is_not_told_as_a_loss(asked: Asked) -> None:
+def test_sound_code_that_another_answer_outdid_is_not_told_as_a_loss(asked: AskedRun) -> None:
     rows = {row for task in asked.code if task.facts is not None for row in task.facts.tried}
     outdone = [row for row in rows if "another answer of that generation did as well or better" in row]
     assert outdone
@@ -77,7 +59,7 @@ def test_sound_code_that_another_answer_outdid_is_not_told_as_a_loss(asked: Aske
 
 
 @pytest.mark.slow
-def test_an_edge_to_the_end_is_not_told_as_unused(asked: Asked) -> None:
+def test_an_edge_to_the_end_is_not_told_as_unused(asked: AskedRun) -> None:
     rows = [row for task in asked.edges if task.facts is not None for row in task.facts.edits]
     ends = re.findall(r"-> END added \((.*?)\)", "\n".join(rows))
     assert ends
@@ -101,7 +83,7 @@ def test_a_tie_of_whole_programs_is_told_as_one(
 
 
 @pytest.mark.slow
-def test_what_is_compiled_when_is_told(asked: Asked) -> None:
+def test_what_is_compiled_when_is_told(asked: AskedRun) -> None:
     for task in asked.code:
         assert "call each compiled function in every run" in render(task).text
 
@@ -118,7 +100,7 @@ def test_sizes_tell_between_which_values_the_data_lie() -> None:
 
 
 @pytest.mark.slow
-def test_of_many_sizes_some_are_told_evenly_spread(asked: Asked) -> None:
+def test_of_many_sizes_some_are_told_evenly_spread(asked: AskedRun) -> None:
     known = fold_all(asked.log.events)
     splits = known.header.splits
     entry = splits.train[0]

@@ -4,34 +4,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.agents.outside_world import Answers
+from tests.agents.outside_world import AskedRun, asked_run
 
 from dga2d.agents.prompt_facts import edge_facts, start_facts
 from dga2d.agents.proposing.prompts import render
-from dga2d.agents.proposing.tasks import ImplementTask, OperatorTask
 from dga2d.replay.state.fold import fold_all
 
 if TYPE_CHECKING:
-    from tests.agents.memory_log import MemoryLog
     from tests.agents.simulation import Simulation
 
 
-class Dialogue(NamedTuple):
-    """A run with two turns and new operators, and tasks of it."""
-
-    simulation: Simulation
-    log: MemoryLog
-    code: list[ImplementTask]
-    operators: list[OperatorTask]
-
-
 @pytest.fixture(scope="module")
-def dialogue(simulation: Simulation) -> Dialogue:
-    model = Answers({})
-    changed = simulation.changed(
+def dialogue(simulation: Simulation) -> AskedRun:
+    return asked_run(
+        simulation,
         prompt_edition=6,
         turns=2,
         gate_instances=3,
@@ -43,22 +32,13 @@ def dialogue(simulation: Simulation) -> Dialogue:
         generations=4,
         llm_calls=200,
     )
-    talking = replace(changed, model=model)
-    log = talking.run()[1]
-    tasks = [request.task for request in model.requests]
-    return Dialogue(
-        talking,
-        log,
-        [task for task in tasks if isinstance(task, ImplementTask)],
-        [task for task in tasks if isinstance(task, OperatorTask)],
-    )
 
 
-def test_the_prompts_of_a_run_are_made_again(dialogue: Dialogue) -> None:
+def test_the_prompts_of_a_run_are_made_again(dialogue: AskedRun) -> None:
     assert dialogue.simulation.made_again(dialogue.log) > 60
 
 
-def test_feedback_says_where_both_programs_stand_and_how_sure_the_mean_is(dialogue: Dialogue) -> None:
+def test_feedback_says_where_both_programs_stand_and_how_sure_the_mean_is(dialogue: AskedRun) -> None:
     rows = [row for task in dialogue.code if task.facts is not None for row in task.facts.feedback]
     told = [
         re.search(
@@ -75,7 +55,7 @@ def test_feedback_says_where_both_programs_stand_and_how_sure_the_mean_is(dialog
     assert any(re.search(r"[+-][\d.]+ ± [\d.]+ points in the mean", row) for row in rows)
 
 
-def test_what_became_of_code_that_joined_is_told(dialogue: Dialogue) -> None:
+def test_what_became_of_code_that_joined_is_told(dialogue: AskedRun) -> None:
     rows = [row for task in dialogue.code if task.facts is not None for row in task.facts.tried]
     joined = [row for row in rows if "joined the pool" in row]
     assert joined
@@ -86,18 +66,18 @@ def test_what_became_of_code_that_joined_is_told(dialogue: Dialogue) -> None:
     }
 
 
-def test_an_initialiser_may_search(dialogue: Dialogue) -> None:
+def test_an_initialiser_may_search(dialogue: AskedRun) -> None:
     for task in dialogue.code:
         assert ("It may search as well." in render(task).text) == (task.operator.requires == "none")
 
 
-def test_a_new_operator_is_told_where_it_will_stand(dialogue: Dialogue) -> None:
+def test_a_new_operator_is_told_where_it_will_stand(dialogue: AskedRun) -> None:
     assert dialogue.operators
     for task in dialogue.operators:
         assert "at the\nlast place where the edges allow it" in render(task).text
 
 
-def test_a_reference_that_the_baseline_set_is_not_called_solved(dialogue: Dialogue) -> None:
+def test_a_reference_that_the_baseline_set_is_not_called_solved(dialogue: AskedRun) -> None:
     """At the first proposal, with the references that there are, and as if the baseline had set them."""
     proposed = next(event for event in dialogue.log.events if event.type == "ImplementationProposed")
     known = fold_all(dialogue.log.events[: proposed.seq])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pytest
-from tests.agents.outside_world import Answers
+from tests.agents.outside_world import AskedRun, asked_run
 
 from dga2d.agents.proposing.prompts import render
 from dga2d.agents.proposing.tasks import ImplementTask, OperatorTask
@@ -16,24 +15,14 @@ from dga2d.replay.state.fold import fold_all
 from dga2d.replay.state.outcomes import BestMet
 
 if TYPE_CHECKING:
-    from tests.agents.memory_log import MemoryLog
     from tests.agents.simulation import Simulation
 
 MET = "The best objective that races came to so far"
 
 
-class Asked(NamedTuple):
-    """A run of one edition, and the tasks that it asked for."""
-
-    simulation: Simulation
-    log: MemoryLog
-    code: list[ImplementTask]
-    operators: list[OperatorTask]
-
-
-def asked(simulation: Simulation, edition: int) -> Asked:
-    model = Answers({})
-    changed = simulation.changed(
+def asked(simulation: Simulation, edition: int) -> AskedRun:
+    return asked_run(
+        simulation,
         prompt_edition=edition,
         work=None,
         time_limit=1.0,
@@ -46,28 +35,19 @@ def asked(simulation: Simulation, edition: int) -> Asked:
         generations=4,
         llm_calls=200,
     )
-    talking = replace(changed, model=model)
-    log = talking.run()[1]
-    tasks = [request.task for request in model.requests]
-    return Asked(
-        talking,
-        log,
-        [task for task in tasks if isinstance(task, ImplementTask)],
-        [task for task in tasks if isinstance(task, OperatorTask)],
-    )
 
 
 @pytest.fixture(scope="module")
-def tenth(simulation: Simulation) -> Asked:
+def tenth(simulation: Simulation) -> AskedRun:
     return asked(simulation, 10)
 
 
 @pytest.mark.slow
-def test_the_prompts_of_a_run_are_made_again(tenth: Asked) -> None:
+def test_the_prompts_of_a_run_are_made_again(tenth: AskedRun) -> None:
     assert tenth.simulation.made_again(tenth.log) > 40
 
 
-def test_what_races_came_to_is_counted(tenth: Asked) -> None:
+def test_what_races_came_to_is_counted(tenth: AskedRun) -> None:
     """Against a plain count over all evaluations of races."""
     state = fold_all(tenth.log.events)
     found = defaultdict(list)
@@ -84,7 +64,7 @@ def test_what_races_came_to_is_counted(tenth: Asked) -> None:
     assert {key: tuple(met) for key, met in state.best_met.items()} == plain
 
 
-def test_prompts_tell_what_races_came_to_once_there_was_one(tenth: Asked) -> None:
+def test_prompts_tell_what_races_came_to_once_there_was_one(tenth: AskedRun) -> None:
     tasks: list[ImplementTask | OperatorTask] = [*tenth.code, *tenth.operators]
     rows = [task.facts.met for task in tasks if task.facts is not None]
     assert not rows[0]
@@ -101,7 +81,7 @@ def test_prompts_tell_what_races_came_to_once_there_was_one(tenth: Asked) -> Non
         assert all(f"- {row}\n" in text for row in task.facts.met)
 
 
-def test_a_model_is_told_what_it_was_not_before(simulation: Simulation, tenth: Asked) -> None:
+def test_a_model_is_told_what_it_was_not_before(simulation: Simulation, tenth: AskedRun) -> None:
     ninth = asked(simulation, 9)
     assert not fold_all(ninth.log.events).best_met
     for run, is_tenth in ((ninth, False), (tenth, True)):

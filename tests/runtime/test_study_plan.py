@@ -109,7 +109,16 @@ def test_what_a_cell_still_needs() -> None:
     ]
     assert test[:2] == ["test", "two.jsp.off.1"]
     assert test[2:] == begin[8:] == ["--quiet", "--no-report", "--json", "--data", "data"]
-    assert commands_for(plan, CellProgress(cell, "begun"), options)[0][:2] == ["resume", "two.jsp.off.1"]
+    assert commands_for(plan, CellProgress(cell, "begun"), options)[0][:3] == [
+        "resume",
+        "two.jsp.off.1",
+        "--quiet",
+    ]
+    paid = parse_plan(PLAN.replace("llm_calls = 3", 'llm_calls = 3\nllm = "openai:m"'), "two", "two.toml")
+    cell = next(one for one in paid.cells if "llm" in paid.given(one))
+    resume, _ = commands_for(paid, CellProgress(cell, "begun"), options)
+    assert resume[2:4] == ['--set=llm="openai:m"', "--quiet"]  # wherever it is carried out
+    cell = plan.cells[0]
     assert commands_for(plan, CellProgress(cell, "evolved"), options) == [test]
     assert commands_for(plan, CellProgress(cell, "tested"), options) == []
 

@@ -12,7 +12,7 @@ import pytest
 from dga2d.runtime.evaluation.launch import zygote_environment
 
 SCRIPT = '''
-import json, sys
+import gc, json, sys
 from dga2d.runtime.evaluation import numba_cache
 
 numba_cache.cache_implementations()
@@ -62,7 +62,8 @@ linked = late["third"](2)
 compiled = [*late["outer"].overloads.values(), *late["inner"].overloads.values()]
 unparsed = ["_unparsed" in vars(function.library) for function in compiled]
 _, changed = imported(TEXT.replace("2 * inner", "n + inner"))
-print(json.dumps([before, loaded, changed, values, hits, linked, unparsed]))
+garbage = [gc.isenabled(), gc.get_freeze_count()]
+print(json.dumps([before, loaded, changed, values, hits, linked, unparsed, *garbage]))
 '''
 
 
@@ -70,10 +71,12 @@ print(json.dumps([before, loaded, changed, values, hits, linked, unparsed]))
 def test_what_python_calls_is_loaded_at_import_unless_it_would_be_compiled(tmp_path: Path) -> None:
     command, environment = [sys.executable, "-P", "-c", SCRIPT], zygote_environment(tmp_path)
     out = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-    before, loaded, changed, values, hits, linked, unparsed = json.loads(out)
+    before, loaded, changed, values, hits, linked, unparsed, collects, frozen = json.loads(out)
     nothing = {"inner": 0, "outer": 0, "uncached": 0}
     assert before == changed == nothing
     assert loaded == {**nothing, "outer": 2}
     assert values == [6, 6.0, 1] * 2
     assert hits == 2
+    assert collects
+    assert frozen > 10_000  # what the compiler left behind
     assert (linked, unparsed) == (9, [True, True, False])  # only what `third` links was parsed
