@@ -25,7 +25,8 @@ TRIAL_STAGES = ("isolated", "composed")
 EDGE_STAGE = "trial"
 """Stage of an edge edit whose new edge failed in a trial run."""
 SMOKE_WORK = 2000
-"""Work units of a trial run: enough to pass through every branch of a small instance."""
+"""Work units of a position of a trial run: enough to pass through every branch of a small instance. No trial
+has more than an evaluation of the run, which is short where a unit takes long."""
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,10 @@ class TrialRunner:
         return None if reply.failure is None else f"{reply.failure}: {reply.diagnostic}"
 
     def _budget(self, state: RunState, positions: int) -> int:
-        own = state.settings.work if self.repeats else None
-        return max(SMOKE_WORK * positions, own or 0)
+        usual, own = SMOKE_WORK * positions, state.settings.work
+        if own is None:
+            return usual
+        return max(usual, own) if self.repeats else min(usual, own)
 
     async def _best(self, state: RunState, basis: EvolutionBasis, operator: OperatorId) -> Implementation:
         step = best_implementations((operator,), basis.pools, basis.credits)[0]

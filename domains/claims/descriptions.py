@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +13,7 @@ from typing import get_args
 import numpy as np
 
 from dga2d.domains.claims.examination import Claim, Contradictions
+from dga2d.domains.claims.operators import are_equal
 from dga2d.domains.core.contract import (
     GIVEN_TO_ALL,
     Domain,
@@ -205,14 +207,29 @@ def instances_claim(domain: Domain, refs: Iterable[InstanceRef]) -> Contradictio
     if listed != sorted(set(listed)):
         yield "the generated instances are not sorted by key, or two have one key"
     refs = tuple(refs)
+    contents = dict[str, bytes]()
     for ref in refs:
-        yield from _instance(domain, ref)
+        yield from _instance(domain, ref, contents)
     unknown = sum(ref.reference is None for ref in refs)
     without = f", {unknown} without a reference: gaps will be to the baseline" if unknown else ""
-    return f"{len(refs)} instances in {len({ref.group for ref in refs})} groups{without}"
+    parts = split(refs)
+    seen = {contents[ref.key] for ref in (*parts.train, *parts.validation)}
+    known = sum(contents[ref.key] in seen for ref in parts.test)
+    twins = f"; {known} of the test in training or validation, too: no test of them" if known else ""
+    return f"{len(refs)} instances in {len({ref.group for ref in refs})} groups{without}{twins}"
 
 
-def _instance(domain: Domain, ref: InstanceRef) -> Iterator[str]:
+def _content(environment: Mapping[str, object]) -> bytes:
+    """Return a digest of what operators see of an instance."""
+    digest = hashlib.sha256()
+    for key, value in sorted(environment.items()):
+        array = np.asarray(value)
+        digest.update(f"{key} {array.dtype} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.digest()
+
+
+def _instance(domain: Domain, ref: InstanceRef, contents: dict[str, bytes]) -> Iterator[str]:
     if ref.domain != domain.name:
         yield f"{ref.key} says it belongs to {ref.domain!r}"
     reference = ref.reference
@@ -222,7 +239,8 @@ def _instance(domain: Domain, ref: InstanceRef) -> Iterator[str]:
         if not reference.source.strip():
             yield f"{ref.key}: the reference does not say where it comes from"
     first, second = (domain.environment(domain.load(ref)) for _ in range(2))
-    differing = [key for key in first if not np.array_equal(first[key], second[key])]
+    contents[ref.key] = _content(first)
+    differing = [key for key in first if not are_equal(first[key], second[key])]
     if differing:
         yield f"{ref.key} differs from one time to the next in {differing}"
 

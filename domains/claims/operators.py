@@ -61,6 +61,8 @@ class Trial:
     instance: Instance
     first: TrialOutcome
     again: TrialOutcome
+    may_be_broken: bool = False
+    """Whether constraints may stay broken, because others find no valid solution there either."""
 
     @property
     def outcomes(self) -> tuple[TrialOutcome, TrialOutcome]:
@@ -82,7 +84,9 @@ def validity_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:
         (trial.place, outcome.failure)
         for trial in trials
         for outcome in trial.outcomes
-        if outcome.failure is not None and not is_unfinished(domain, outcome.failure)
+        if outcome.failure is not None
+        and not is_unfinished(domain, outcome.failure)
+        and not (trial.may_be_broken and is_broken(outcome.failure))
     )
     for trial in trials:
         for outcome in trial.outcomes:
@@ -94,6 +98,11 @@ def validity_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:
 def is_unfinished(domain: Domain, failure: str) -> bool:
     """Return whether a failure says no more than that an iteration has not ended."""
     return hasattr(domain, "oracle_data") and failure.startswith("infeasible")
+
+
+def is_broken(failure: str) -> bool:
+    """Return whether a failure says that a solution breaks constraints that a problem's `check` knows."""
+    return failure.startswith("infeasible: check: ")
 
 
 def group_failures(failures: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -140,7 +149,13 @@ def are_same(one: State | None, other: State | None) -> bool:
     if one is None or other is None:
         return one is other
     arrays, others = ({"sequence": state.sequence, **state.metadata} for state in (one, other))
-    return arrays.keys() == others.keys() and all(np.array_equal(arrays[key], others[key]) for key in arrays)
+    return arrays.keys() == others.keys() and all(are_equal(arrays[key], others[key]) for key in arrays)
+
+
+def are_equal(one: object, other: object) -> bool:
+    """Return whether two numbers, texts or arrays are equal; two missing numbers (NaN) are."""
+    is_real = np.asarray(one).dtype.kind == "f"
+    return np.array_equal(one, other, equal_nan=is_real)  # type: ignore[arg-type]
 
 
 def charging_claim(domain: Domain, trials: Sequence[Trial]) -> Contradictions:

@@ -273,6 +273,14 @@ def settings_of(domain: Domain) -> dict[str, Any]:
     return own if score is None else {"failure_reward": score.failure, **own}
 
 
+def unit_seconds_of(domain: Domain) -> float:
+    """Return how long a unit of work takes where that is long, a domain's own ``unit_seconds()``; 0 without
+    it.
+    """
+    measured: Callable[[], float] | None = getattr(domain, "unit_seconds", None)
+    return 0.0 if measured is None else measured()
+
+
 class Domain(Protocol):
     """One problem domain. All methods are pure; none touches the network or a global random state.
 

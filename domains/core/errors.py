@@ -16,6 +16,7 @@ DomainError
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
 from pathlib import Path
 
@@ -35,6 +36,8 @@ class UnknownDomainError(DomainError, LookupError):
         self.known = known
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f"did you mean {near[0]!r}? " if near else ""
+        if re.fullmatch(r"\w+", name) and Path(f"{name}.py").is_file():
+            hint = f"did you mean the file {name}.py? "
         super().__init__(
             f"no domain is called {name!r}; {hint}known domains: {', '.join(known)}; "
             "--domain-path DIR adds others"

@@ -20,6 +20,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -374,7 +375,7 @@ def _import(plugin: Plugin) -> object:
         return _import_file(plugin.module, plugin.folder / "__init__.py")
     except PluginError:
         raise
-    except Exception as error:  # whatever a package raises when it is imported
+    except (Exception, SystemExit) as error:  # whatever a package raises when it is imported
         if plugin.folder is not None or plugin.file is not None:
             _forget(plugin.module)
         path, line = _place(error, plugin)
@@ -384,10 +385,17 @@ def _import(plugin: Plugin) -> object:
 def _import_problem(plugin: Plugin, file: Path) -> object:
     """Import a problem's file, which may import others beside it, and give it its ``DOMAIN``."""
     from dga2d.domains.own.loading import domain_of
+    from dga2d.domains.own.output import printing_to_stderr
 
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
-    module: Any = _import_file(plugin.module, file)
+    apart: AbstractContextManager[None] = nullcontext()
+    if b"numba" in file.read_bytes():
+        from dga2d.domains.core.machine_code import machine_code_apart  # numba
+
+        apart = machine_code_apart(file)
+    with printing_to_stderr(), apart:
+        module: Any = _import_file(plugin.module, file)
     module.DOMAIN = domain_of(module, plugin.name, str(file))
     return module
 
@@ -408,7 +416,7 @@ def _forget(module: str) -> None:
         del sys.modules[name]
 
 
-def _place(error: Exception, plugin: Plugin) -> tuple[str, int | None]:
+def _place(error: BaseException, plugin: Plugin) -> tuple[str, int | None]:
     """Return the file and line of the fault: in the plug-in, as deep as it goes there."""
     if isinstance(error, SyntaxError) and error.filename:
         return error.filename, error.lineno

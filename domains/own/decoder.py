@@ -46,7 +46,7 @@ class OwnDecoder:
         if not scorer.has_delta or abs(score) >= PENALTY:
             self._encoding.move_on(solution, *move)
             return scorer.minimised(solution)
-        change = scorer.sign * float(scorer.problem.delta(scorer.instance, solution, *move))
+        change = scorer.delta(solution, *move)
         if scorer.has_check:
             self._encoding.move_on(solution, *move)
             amount = scorer.amount(solution)

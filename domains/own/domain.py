@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
@@ -30,15 +32,27 @@ from dga2d.domains.core.published import list_instances
 from dga2d.domains.drawing import Drawing
 from dga2d.domains.own.fields import fields_from, read_fields
 from dga2d.domains.own.operators import OperatorInFile
+from dga2d.domains.own.output import printing_to_stderr, telling_if_slow
 from dga2d.domains.own.problem import Fields, Given, Problem, Split
 from dga2d.domains.own.score_text import score_and_check, score_text
-from dga2d.domains.own.scoring import INVALID_SCORE, PENALTY, Scorer, fault, seen_by_author
+from dga2d.domains.own.scoring import (
+    AUTHORS_ERRORS,
+    FROM_THE_FILE,
+    INVALID_SCORE,
+    PENALTY,
+    ProblemFaultError,
+    Scorer,
+    fault,
+    seen_by_author,
+)
 
 if TYPE_CHECKING:
     from dga2d.domains.drawing import Picture
 
 LEAST_INSTANCES = 5
 """Fewest instances that fill training, validation and test when they are drawn."""
+TIMED = 3
+"""Random solutions whose scores are timed."""
 TRIED = 20
 """Most random solutions that are scored when an instance is loaded, until one is valid: mistakes show."""
 BASELINES = {
@@ -62,17 +76,29 @@ class OwnDomain:
         self.sense: Literal["min", "max"] = problem.sense
         if self.sense not in ("min", "max"):
             raise fault(problem, "sense", "", f"is {self.sense!r}; expected 'min' or 'max'")
+        meanings: Any = problem.fields
+        is_described = isinstance(meanings, Mapping) and all(
+            isinstance(text, str) for text in meanings.values()
+        )
+        if not is_described:
+            hint = f"is {meanings!r:.80}; expected a dict: field of an instance → what it means"
+            raise fault(problem, "fields", "", hint)
 
     # -------------------------------------------------------------------- instances
 
     @cached_property
     def _given(self) -> dict[str, tuple[InstanceRef, Fields]]:
+        with printing_to_stderr(), telling_if_slow(f"{self.name}: making the instances"):
+            return self._ask_for_instances()
+
+    def _ask_for_instances(self) -> dict[str, tuple[InstanceRef, Fields]]:
         try:
             given = self.problem.instances()
-        except Exception as error:
+            values = list(_named_values(given))
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "instances", "", error) from error
         found: dict[str, tuple[InstanceRef, Fields]] = {}
-        for part, name, value in _named_values(given):
+        for part, name, value in values:
             group, _, short = name.rpartition("/")
             key = f"{group or self.name}/{short}"
             fields = fields_from(self.problem, value, key)
@@ -86,16 +112,24 @@ class OwnDomain:
                 "instances",
                 "",
                 f"gives {len(found)} instances; at least {LEAST_INSTANCES} are needed to train, validate and "
-                "test, or a dga2d.Split that says which is for what",
+                "test, or a dga2d.Split that says which is for what"
+                + (f". If they are read from files: {FROM_THE_FILE}" if not found else ""),
             )
         return dict(sorted(found.items()))
 
     def _reference(self, fields: Fields, key: str) -> Reference | None:
         try:
-            value = self.problem.reference(seen_by_author(fields))
-        except Exception as error:
+            said = self.problem.reference(seen_by_author(fields))
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "reference", key, error) from error
-        return None if value is None else Reference(float(value), "best_known", "the problem's file")
+        if said is None:
+            return None
+        is_number = isinstance(said, (int, float, np.integer, np.floating)) and not isinstance(said, bool)
+        if not is_number or not abs(said) < INVALID_SCORE:
+            raise fault(
+                self.problem, "reference", key, f"returned {said!r:.80}; expected None or a finite number"
+            )
+        return Reference(float(said), "best_known", "the problem's file")
 
     def generated(self) -> tuple[InstanceRef, ...]:
         """Return the instances of the file, sorted by key."""
@@ -112,11 +146,13 @@ class OwnDomain:
                 raise InstanceFormatError(ref.key, None, "has no file and is no instance of the problem")
             fields = self._given[ref.key][1]
         else:
-            fields = read_fields(self.problem, ref.path)
-        scorer = Scorer(self.problem, fields, ref.key)
-        rng = np.random.default_rng(0)
-        tried = (scorer.minimised(scorer.encoding.random(rng)) for _ in range(TRIED))
-        any(score < PENALTY for score in tried)  # the score is not asked for what breaks constraints
+            with printing_to_stderr():
+                fields = read_fields(self.problem, ref.path)
+        with printing_to_stderr(), telling_if_slow(f"{self.name}: scoring a few solutions of {ref.key}"):
+            scorer = Scorer(self.problem, fields, ref.key)
+            rng = np.random.default_rng(0)
+            tried = (scorer.minimised(scorer.encoding.random(rng)) for _ in range(TRIED))
+            any(score < PENALTY for score in tried)  # the score is not asked for what breaks constraints
         return Instance(self.name, ref.group, ref.name, {"scorer": scorer}, ref.reference)
 
     def _by_size(self) -> list[InstanceRef]:
@@ -135,6 +171,17 @@ class OwnDomain:
         refs = self._by_size()
         return self.load(refs[len(refs) // 2])
 
+    @cached_property
+    def _unit_seconds(self) -> float:
+        scorer: Scorer = self.smoke_instance().data["scorer"]
+        rng = np.random.default_rng(0)
+        with printing_to_stderr():
+            return min(_seconds_of_a_score(scorer, scorer.encoding.random(rng)) for _ in range(TIMED))
+
+    def unit_seconds(self) -> float:
+        """Return how long a score of the smallest instance takes at least, in seconds."""
+        return self._unit_seconds
+
     # -------------------------------------------------------------------- what operators see
 
     def environment(self, instance: Instance) -> dict[str, Any]:
@@ -149,8 +196,9 @@ class OwnDomain:
         """Return the problem's score as a decoder, which has compiled what it compiles."""
         from dga2d.domains.own.decoder import OwnDecoder  # numba
 
-        decoder = OwnDecoder(self.problem, environment)
-        decoder.warm_up()
+        with printing_to_stderr():
+            decoder = OwnDecoder(self.problem, environment)
+            decoder.warm_up()
         return decoder
 
     @cached_property
@@ -238,15 +286,17 @@ class OwnDomain:
     def verify(self, instance: Instance, state: State) -> Verdict:
         """Check a solution with the encoding's and the problem's own rules, and score it."""
         scorer: Scorer = instance.data["scorer"]
-        return scorer.verdict(state)
+        with printing_to_stderr():
+            return scorer.verdict(state)
 
     def write_solution(self, instance: Instance, state: State) -> str:
         """Return the text that the problem writes."""
         require_feasible(self.verify(instance, state))
         scorer: Scorer = instance.data["scorer"]
         try:
-            return str(self.problem.write(scorer.instance, scorer.encoding.solution(state)))
-        except Exception as error:
+            with printing_to_stderr():
+                return str(self.problem.write(scorer.instance, scorer.encoding.solution(state)))
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "write", instance.key, error) from error
 
     def picture(self, instance: Instance, state: State) -> Picture:
@@ -256,10 +306,11 @@ class OwnDomain:
         require_feasible(self.verify(instance, state))
         scorer: Scorer = instance.data["scorer"]
         try:
-            drawn = self.problem.picture(scorer.instance, scorer.encoding.solution(state))
+            with printing_to_stderr():
+                drawn = self.problem.picture(scorer.instance, scorer.encoding.solution(state))
         except ImportError:
             raise
-        except Exception as error:
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "picture", instance.key, error) from error
         if not isinstance(drawn, Drawing) and not hasattr(drawn, "savefig"):
             hint = f"returned {drawn!r:.80}; expected a Drawing or a figure of matplotlib"
@@ -269,6 +320,15 @@ class OwnDomain:
     def cp_sat(self, instance: Instance, time_limit_s: float, seed: int, workers: int = 1) -> State | None:
         """Raise NotOfferedError."""
         raise NotOfferedError(self.name, "model for OR-Tools")
+
+
+def _seconds_of_a_score(scorer: Scorer, solution: Any) -> float:
+    """Return how long it takes to check and score a solution, a broken one, too."""
+    began = time.perf_counter()
+    scorer.amount(solution.copy())
+    with suppress(ProblemFaultError):  # a score need not stand a solution that breaks constraints
+        scorer.objective(solution.copy())
+    return time.perf_counter() - began
 
 
 def _named_values(

@@ -278,6 +278,12 @@ class RealVector(Encoding):
 
     def __init__(self, n: int, low: float | ArrayLike, high: float | ArrayLike) -> None:
         self.n = _size("RealVector", n)
+        for name, bound in (("low", low), ("high", high)):
+            if np.shape(bound) not in ((), (self.n,)):
+                shape = np.shape(bound)
+                raise ValueError(
+                    f"RealVector: {name} has the shape {shape}, expected a number or {self.n} of them"
+                )
         self.low, self.high = (
             np.ascontiguousarray(np.broadcast_to(np.asarray(bound, np.float64), (self.n,)))
             for bound in (low, high)

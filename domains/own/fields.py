@@ -13,14 +13,15 @@ from dga2d.domains.core.contract import GIVEN_TO_ALL
 from dga2d.domains.core.errors import DomainError, InstanceFormatError
 from dga2d.domains.own.encodings import PREFIX
 from dga2d.domains.own.problem import Fields, Problem
-from dga2d.domains.own.scoring import WHOLE, fault
+from dga2d.domains.own.scoring import AUTHORS_ERRORS, WHOLE, fault
 
 KINDS = {"b": np.int64, "i": np.int64, "u": np.int64, "f": np.float64}
 """Kind of array → its element type for operators."""
 
 
-def fields_from(problem: Problem, value: Any, key: str) -> Fields:
-    """Return an instance's fields; a number, a text, an array or a list that makes one is a single field.
+def fields_from(problem: Problem, value: Any, key: str, part: str = "instances") -> Fields:
+    """Return the fields of an instance that a `part` of the problem gave; a number, a text, an array or a
+    list that makes one is a single field.
 
     Raises
     ------
@@ -32,22 +33,24 @@ def fields_from(problem: Problem, value: Any, key: str) -> Fields:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     elif isinstance(value, (bool, int, float, str, np.generic, np.ndarray, list)) or type(value) is tuple:
-        return Fields({WHOLE: _plain(problem, value, WHOLE, key)})
+        return Fields({WHOLE: _plain(problem, value, WHOLE, key, part)})
     elif not isinstance(value, Mapping):
         value = getattr(value, "_asdict", lambda: getattr(value, "__dict__", None))()
     if not isinstance(value, Mapping) or not value:
         hint = "is no number, array, mapping, dataclass or object with attributes that hold its data"
-        raise fault(problem, "instances", key, hint)
-    return Fields({str(name): _plain(problem, part, str(name), key) for name, part in value.items()})
+        raise fault(problem, part, key, hint)
+    return Fields(
+        {str(name): _plain(problem, member, str(name), key, part) for name, member in value.items()}
+    )
 
 
-def _plain(problem: Problem, value: Any, name: str, key: str) -> Any:
+def _plain(problem: Problem, value: Any, name: str, key: str, part: str) -> Any:
     if not name.isidentifier() or name.startswith(PREFIX):
         hint = f"has a field {name!r}; expected a Python name that does not begin with {PREFIX!r}"
-        raise fault(problem, "instances", key, hint)
+        raise fault(problem, part, key, hint)
     if name in GIVEN_TO_ALL:
         hint = f"has a field {name!r}, a name under which operators find something else; rename the field"
-        raise fault(problem, "instances", key, hint)
+        raise fault(problem, part, key, hint)
     if isinstance(value, (bool, np.bool_, int, np.integer)):
         return int(value)
     if isinstance(value, (float, np.floating)):
@@ -63,7 +66,7 @@ def _plain(problem: Problem, value: Any, name: str, key: str) -> Any:
             f"field {name!r} is a {type(value).__name__} that is no number, text or rectangular array of "
             "numbers; split it into fields that are"
         )
-        raise fault(problem, "instances", key, hint)
+        raise fault(problem, part, key, hint)
     return np.ascontiguousarray(array, dtype=KINDS[array.dtype.kind])
 
 
@@ -76,9 +79,9 @@ def read_fields(problem: Problem, path: Path) -> Fields:
         The problem's `read` fails, or gives what is no instance.
     """
     try:
-        return fields_from(problem, problem.read(path), str(path))
+        return fields_from(problem, problem.read(path), str(path), "read")
     except DomainError:
         raise
-    except Exception as error:  # whatever the author's reader raises
+    except AUTHORS_ERRORS as error:  # whatever the author's reader raises
         reason = f"cannot be read: {type(error).__name__}: {error}"
         raise InstanceFormatError(path, getattr(error, "lineno", None), reason) from error

@@ -11,6 +11,7 @@ from dga2d.domains.own.domain import OwnDomain
 from dga2d.domains.own.functions import FunctionProblem
 from dga2d.domains.own.operators import OwnOperator, operators_of
 from dga2d.domains.own.problem import Problem
+from dga2d.domains.own.scoring import ProblemFaultError
 
 NEEDED = ("instances", "encoding", "score")
 
@@ -41,13 +42,16 @@ def domain_of(module: ModuleType, name: str, file: str) -> OwnDomain:
         line = _line(type(problem))
         raise PluginError(file, line, f"{type(problem).__name__} defines no {', '.join(missing)}")
     operators = [value for value in values if isinstance(value, OwnOperator)]
-    return OwnDomain(problem, name, operators_of(operators, Path(file)))
+    try:
+        return OwnDomain(problem, name, operators_of(operators, Path(file)))
+    except ProblemFaultError as error:
+        raise PluginError(file, error.line, f"{error.part} {error.reason}") from error
 
 
 def _make_problem(kind: type[Problem], file: str) -> Problem:
     try:
         return kind()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"{kind.__name__}() failed with {type(error).__name__}: {error}"
         raise PluginError(file, _line(kind), reason) from error
 

@@ -19,6 +19,14 @@ NEAR = 0.1
 class NamedArrays(Fields):
     """A solution of several arrays: ``solution["shifts"]`` and ``solution.shifts`` alike."""
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"the solution has no {name!r}; it has {', '.join(self)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in vars(self):
+            raise AttributeError(f"the solution has no {name!r}; it has {', '.join(self)}")
+        vars(self)[name] = value
+
     def copy(self) -> NamedArrays:
         """Return a copy whose arrays are copies, too."""
         return NamedArrays({name: values.copy() for name, values in vars(self).items()})

@@ -32,6 +32,12 @@ class Fields:
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"the instance has no {name!r}; it has {', '.join(self)}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{name!r} of the instance cannot be changed; keep what you compute elsewhere")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{name!r} of the instance cannot be taken away")
+
 
 Given = Mapping[str, Any] | Sequence[Any]
 """Instances by name, or in a list that names them by their positions."""
@@ -50,7 +56,8 @@ class Problem:
     """Base class of a problem in one file.
 
     A subclass defines `instances`, `encoding` and `score`; all else is optional. Its docstring tells a
-    language model what the problem is about. All methods must be pure: the same arguments, the same answer.
+    language model what the problem is about. All methods must be pure: the same arguments, the same answer,
+    and the arguments as they were. What they print goes to stderr.
 
     Examples
     --------
@@ -113,7 +120,10 @@ class Problem:
     def delta(self, instance: Fields, solution: Any, *move: Any) -> float:
         """Return by how much the encoding's elementary move would change the score of a solution.
 
-        Optional, for problems where that is cheaper than a score.
+        Optional, for problems where that is cheaper than a score. `move` is ``i, j`` for orders (two places
+        exchanged), ``i, group`` for assignments, ``i`` for subsets, ``i, value`` for real vectors; for
+        `Arrays` the name of a part comes first and its own move follows, that of an `Array` being
+        ``i, value`` with `i` in the flat array.
         """
         raise NotImplementedError
 
@@ -134,5 +144,5 @@ class Problem:
 
     def write(self, instance: Fields, solution: Any) -> str:
         """Return the text of a solution file; by default a JSON object with the score and the solution."""
-        content = {"score": float(self.score(instance, solution)), "solution": solution.tolist()}
+        content = {"score": float(self.score(instance, solution.copy())), "solution": solution.tolist()}
         return json.dumps(content) + "\n"

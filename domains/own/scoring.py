@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,15 @@ INVALID_SCORE = 1e100
 """Score of what is no solution at all; every valid one is lower."""
 PENALTY = 1e30
 """Score of a solution that breaks constraints: ``PENALTY * (1 + how much)``, below `INVALID_SCORE`."""
+FROM_THE_FILE = (
+    "build paths from Path(__file__).parent: the processes that evaluate have another working directory"
+)
 WHOLE = "instance"
 """Name of the only field of an instance that is a number, a text or an array by itself."""
+
+
+AUTHORS_ERRORS = (Exception, SystemExit)
+"""What a function of a problem's file may raise that is no request to stop the program."""
 
 
 class ProblemFaultError(DomainError):
@@ -35,9 +42,12 @@ class ProblemFaultError(DomainError):
 
 
 def fault(problem: Problem, part: str, instance: str, error: BaseException | str) -> ProblemFaultError:
-    """Return the error for what a problem's `part` raised, or did wrong in the words of a text."""
-    function = getattr(type(problem), part.partition(" ")[0], None)
-    code = getattr(function, "__code__", None)
+    """Return the error for what a problem's `part` raised, or did wrong in the words of a text.
+
+    Its place is the line of the file that raised it, else that of the part, else that of the score.
+    """
+    parts: Iterator[Any] = (getattr(type(problem), name, None) for name in (part.partition(" ")[0], "score"))
+    code = next((made.__code__ for made in parts if hasattr(made, "__code__")), None)
     file = getattr(code, "co_filename", type(problem).__module__)
     line = getattr(code, "co_firstlineno", None)
     if isinstance(error, str):
@@ -45,7 +55,14 @@ def fault(problem: Problem, part: str, instance: str, error: BaseException | str
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     reason = " ".join(f"{type(error).__name__}: {error}".split())[:600]
     line = own[-1].lineno if own else line
-    return ProblemFaultError(Path(file).name, line, part, instance, f"failed with {reason}")
+    return ProblemFaultError(Path(file).name, line, part, instance, f"failed with {reason}{_advice(error)}")
+
+
+def _advice(error: BaseException) -> str:
+    """Return what to do about an error whose text does not say it."""
+    if isinstance(error, FileNotFoundError) and not Path(str(error.filename)).is_absolute():
+        return f"; {FROM_THE_FILE}"
+    return ""
 
 
 class Scorer:
@@ -71,7 +88,7 @@ class Scorer:
             return 0.0
         try:
             said = self.problem.check(self.instance, solution.copy())
-        except Exception as error:
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "check", self.name, error) from error
         if said is None or isinstance(said, str):
             return said or 0.0
@@ -86,17 +103,29 @@ class Scorer:
         """
         try:
             said = self.problem.score(self.instance, solution)
-        except Exception as error:
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "score", self.name, error) from error
         return self._finite("score", said, f"a finite number, less than {INVALID_SCORE:g} from 0")
 
+    def delta(self, solution: NDArray[Any], *move: Any) -> float:
+        """Return by how much the problem says that a move changes the score that operators minimise; the
+        array is given away.
+        """
+        try:
+            said = self.problem.delta(self.instance, solution, *move)
+        except AUTHORS_ERRORS as error:
+            raise fault(self.problem, "delta", self.name, error) from error
+        return self.sign * self._finite("delta", said, "a finite number")
+
     def _finite(self, part: str, said: object, wanted: str, least: float = -math.inf) -> float:
         try:
-            value = float(said)  # type: ignore[arg-type]
+            value = math.nan if isinstance(said, str) else float(said)  # type: ignore[arg-type]
         except (TypeError, ValueError):
             value = math.nan
         if not least <= value or not abs(value) < INVALID_SCORE:
-            raise fault(self.problem, part, self.name, f"returned {said!r:.80}; expected {wanted}")
+            is_number = isinstance(said, (float, np.floating))
+            hint = "; what is no valid solution is said by `check`" if part == "score" and is_number else ""
+            raise fault(self.problem, part, self.name, f"returned {said!r:.80}; expected {wanted}{hint}")
         return value
 
     def minimised(self, solution: NDArray[Any]) -> float:
@@ -114,14 +143,17 @@ class Scorer:
         solution = self.encoding.solution(state)
         amount = self.amount(solution)
         if isinstance(amount, str):
-            return Verdict(None, amount)
+            return Verdict(None, f"check: {amount}")
         if amount > 0.0:
             return Verdict(None, f"check: the constraints are broken by {amount:g}")
         try:
             broken = self.problem.verify(self.instance, solution.copy())
-        except Exception as error:
+        except AUTHORS_ERRORS as error:
             raise fault(self.problem, "verify", self.name, error) from error
-        return Verdict(None, str(broken)) if broken else Verdict(self.objective(solution), None)
+        if broken is not None and not isinstance(broken, str):
+            hint = f"returned {broken!r:.80}; expected None for a valid answer, else a sentence"
+            raise fault(self.problem, "verify", self.name, hint)
+        return Verdict(None, broken) if broken else Verdict(self.objective(solution), None)
 
 
 def fields_of(environment: Mapping[str, Any]) -> Fields:
@@ -139,7 +171,7 @@ def encoding_of(problem: Problem, instance: Any, name: str) -> Encoding:
     try:
         given: Any = problem.encoding
         encoding = given if isinstance(given, Encoding) else given(instance)
-    except Exception as error:
+    except AUTHORS_ERRORS as error:
         raise fault(problem, "encoding", name, error) from error
     if not isinstance(encoding, Encoding) or not hasattr(encoding, "folder"):
         wanted = "dga2d.Permutation, Sequence, Assignment, Subset, RealVector or Arrays"

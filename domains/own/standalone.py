@@ -21,6 +21,7 @@ PARTS = (
     ),
     *(("dga2d.domains.own.named_arrays", name) for name in ("Array", "Arrays")),
     ("dga2d.domains.own.fields", "read_fields"),
+    ("dga2d.domains.own.fields", "fields_from"),
     ("dga2d.domains.own.decoder", "OwnDecoder"),
     ("dga2d.domains.core.errors", "InstanceFormatError"),
 )

@@ -30,12 +30,16 @@ from dga2d.store import shown_url
     help="Write figures for a paper here, PNG and SVG (needs matplotlib); no report unless -o or --format "
     "asks for one.",
 )
+@options.domain_path_option
 @options.store_option
 @options.json_option
 def report(
     run: str, path: Path | None, kind: str | None, folder: Path | None, url: str, as_json: bool
 ) -> None:
     """Report what RUN did: results, convergence, the algorithm and its code, credits, every model call.
+
+    The problem of a run that began with a problem's file is read from there if it is unchanged; --domain-path
+    says where it is now.
 
     \b
     Examples:

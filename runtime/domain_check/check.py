@@ -20,7 +20,7 @@ from dga2d.domains.claims import Examination, Trial, examine
 from dga2d.domains.core.contract import Domain, Instance, State, settings_of
 from dga2d.domains.core.errors import describe_error
 from dga2d.domains.core.registry import get_domain, loaded_plugin
-from dga2d.domains.own.claims import functions_claim, own_picture_claim
+from dga2d.domains.own.claims import functions_claim, own_picture_claim, own_writing_claim
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.replay.settings import RunSettings
 from dga2d.runtime.domain_check.trials import (
@@ -201,8 +201,9 @@ async def _check_own(problem: Problem, settings: RunSettings) -> AsyncIterator[F
     yield Finding.of(FUNCTIONS, examine(functions_claim, domain, refs))
     instances = small_instances(problem, N_INSTANCES)
     own = domain.own_operators
+    start = [step.implementation for step in domain.safe_baseline()]
     async with _open_pool(domain, settings) as pool:
-        trials = await try_operators(pool, domain, own, instances)
+        trials = await try_operators(pool, domain, own, instances, start)
         conduct = await _await_examination(misconduct(pool, domain, own))
         solved = await _await_examination(solve_with_baselines(pool, domain, instances))
     if own:
@@ -210,6 +211,7 @@ async def _check_own(problem: Problem, settings: RunSettings) -> AsyncIterator[F
         for title, found in (*seen, (CONDUCT, conduct)):
             yield Finding.of(title, _locate(found, domain))
     yield Finding.of(BASELINES, solved)
+    yield Finding.of(WRITING, examine(own_writing_claim, domain))
     yield Finding.of(PICTURE, examine(own_picture_claim, domain))
     yield Finding.of(SOLVER_FILE, await _await_examination(solver_file(problem)))
 
@@ -240,8 +242,9 @@ async def _check_work(problem: Problem, settings: RunSettings) -> AsyncIterator[
     """Try the claims about what operators, decoder, verifier and outputs do."""
     domain = problem.domain
     instances = small_instances(problem, N_INSTANCES)
+    start = [domain.safe_baseline()[0].implementation]
     async with _open_pool(domain, settings) as pool:
-        trials = await try_operators(pool, domain, domain.operators(), instances)
+        trials = await try_operators(pool, domain, domain.operators(), instances, start)
         conduct = await _await_examination(misconduct(pool, domain, domain.operators()))
         solved = await _await_examination(solve_with_baselines(pool, domain, instances))
     for claim in claims.OPERATOR_CLAIMS:

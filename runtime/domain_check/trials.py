@@ -5,7 +5,7 @@ tried in another process, which broken compiled code may take with it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeAlias
 
@@ -15,7 +15,7 @@ from anyio import move_on_after, to_process
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.claims import Examination, Trial, TrialOutcome, examine, scoring_claim, watch_run
 from dga2d.domains.claims.conduct import faults_in
-from dga2d.domains.claims.operators import group_failures, is_unfinished
+from dga2d.domains.claims.operators import group_failures, is_broken, is_unfinished
 from dga2d.domains.core.contract import (
     Domain,
     Implementation,
@@ -39,31 +39,45 @@ SEEDS = (1, 2)
 
 
 async def try_operators(
-    pool: EvaluatorPool, domain: Domain, operators: Sequence[Operator], instances: Sequence[Instance]
+    pool: EvaluatorPool,
+    domain: Domain,
+    operators: Sequence[Operator],
+    instances: Sequence[Instance],
+    start: Sequence[Implementation],
 ) -> tuple[Trial, ...]:
-    """Run every implementation twice on every instance with every seed, behind the safe baseline's start."""
-    start = domain.safe_baseline()[0].implementation
-    tasks, wanted = list[EvaluationRequest](), list[tuple[Operator, Implementation, Instance, str]]()
+    """Run every implementation twice on every instance with every seed, behind `start`; an initialiser in the
+    place of the first of it.
+
+    Where `start` alone breaks constraints, an operator may leave them broken.
+    """
+    tasks, wanted = list[EvaluationRequest](), list[tuple[Operator, Implementation, Instance, int, str]]()
+    alone = {(i.key, seed): f"start {i.key} {seed}" for i, seed in product(instances, SEEDS)}
+    for instance, seed in product(instances, SEEDS):
+        tasks.append(EvaluationRequest(alone[instance.key, seed], instance, tuple(start), (seed,), WORK))
     for operator in operators:
         for implementation, instance, seed in product(operator.implementations, instances, SEEDS):
-            steps = (implementation,) if operator.is_initialiser else (start, implementation)
+            steps = (*(() if operator.is_initialiser else start), implementation)
+            steps += tuple(start[1:]) if operator.is_initialiser else ()
             key = f"{implementation.id} {instance.key} {seed}"
-            wanted.append((operator, implementation, instance, key))
+            wanted.append((operator, implementation, instance, seed, key))
             tasks += [
                 EvaluationRequest(f"{key} {turn}", instance, steps, (seed,), WORK)
                 for turn in ("first", "again")
             ]
     results = await _evaluate(pool, tasks)
-    return tuple(
-        Trial(
-            operator,
-            implementation,
-            instance,
-            outcome_of(results[f"{key} first"]),
-            outcome_of(results[f"{key} again"]),
-        )
-        for operator, implementation, instance, key in wanted
-    )
+    trials = list[Trial]()
+    for operator, implementation, instance, seed, key in wanted:
+        position = 0 if operator.is_initialiser else len(start)
+        first, again = (up_to(outcome_of(results[f"{key} {turn}"]), position) for turn in ("first", "again"))
+        start_failure = outcome_of(results[alone[instance.key, seed]]).failure
+        may_be_broken = operator.is_initialiser or (start_failure is not None and is_broken(start_failure))
+        trials.append(Trial(operator, implementation, instance, first, again, may_be_broken))
+    return tuple(trials)
+
+
+def up_to(outcome: TrialOutcome, position: int) -> TrialOutcome:
+    """Return an outcome without the records of what came after `position`."""
+    return replace(outcome, trace=outcome.trace[: position + 1])
 
 
 async def _evaluate(pool: EvaluatorPool, tasks: Sequence[EvaluationRequest]) -> dict[str, EvaluationReply]:
@@ -104,7 +118,10 @@ async def misconduct(pool: EvaluatorPool, domain: Domain, operators: Sequence[Op
         outcome = outcome_of(results[task.key])
         found = faults_in(results[task.key].diagnostic)
         faults += [f"{places[task.key]} {fault}" for fault in found]
-        if outcome.failure is not None and not found and not is_unfinished(domain, outcome.failure):
+        is_open = outcome.failure is not None and (
+            is_unfinished(domain, outcome.failure) or is_broken(outcome.failure)
+        )
+        if outcome.failure is not None and not found and not is_open:
             failures.append((f"{places[task.key]} could not be watched", outcome.failure))
     return Examination(f"{len(tasks)} implementations", (*faults, *group_failures(failures)))
 

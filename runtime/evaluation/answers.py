@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
 from dga2d.domains.core.contract import Domain, Instance, State
+from dga2d.domains.core.errors import DomainError
 from dga2d.domains.core.oracle import with_record
 from dga2d.events.payloads import FailureKind, PositionTrace
 from dga2d.runtime.evaluation import wire
@@ -218,6 +219,8 @@ def judge(
 def _verify(domain: Domain, instance: Instance, state: State) -> tuple[float | None, str | None]:
     try:
         verdict = domain.verify(instance, state)
+    except DomainError as error:  # it says itself what is wrong, and where
+        return None, str(error)
     except Exception as error:  # a verifier must not raise; should one, hostile input must not stop the pool
         return None, f"the verifier could not read the solution ({type(error).__name__})"
     if verdict.violation is not None:

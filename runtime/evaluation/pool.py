@@ -15,7 +15,7 @@ import anyio
 from anyio import to_thread
 
 from dga2d.agents.ports import EvaluationReply, EvaluationRequest
-from dga2d.domains.core.contract import Domain, Implementation, Instance
+from dga2d.domains.core.contract import Domain, Implementation, Instance, unit_seconds_of
 from dga2d.domains.core.oracle import oracle_data
 from dga2d.domains.core.registry import get_domain
 from dga2d.domains.core.tunables import compiled_part
@@ -55,6 +55,10 @@ class _World(NamedTuple):
     environment: Parcel
     oracle: Parcel | None
     """What its oracle is made of; ``None`` where the domain has none."""
+
+
+TRIAL_PART = 0.1
+"""Part of the time of a trial that its budget is to take where a unit of work takes long."""
 
 
 class EvaluatorPool:
@@ -113,6 +117,7 @@ class EvaluatorPool:
         self._compiled: CompiledCodeStore
         self._domain: Domain
         self._rehearsal: Instance
+        self._unit_s: float
 
     # ---------------------------------------------------------------- life
 
@@ -144,6 +149,7 @@ class EvaluatorPool:
         self._domain = self._load_domain()
         smoke = self._world_of(self._domain.smoke_instance())
         self._rehearsal = self._domain.rehearsal_instance()
+        self._unit_s = unit_seconds_of(self._domain)
         address = decoder_address(self._domain_name, self._domain_file)
         oracle = b"" if smoke.oracle is None else smoke.oracle.data
         return ZygoteSettings(self._mode, self._limits, self._cache, address, smoke.environment.data, oracle)
@@ -281,9 +287,8 @@ class EvaluatorPool:
         limits = self._limits
         deadlines = (limits.prepare_run_s, limits.prepare_run_s, limits.prepare_s)
         world = await self._world(self._domain.smoke_instance())
-        asks = world.oracle is not None
-        work = min(limits.prepare_work, limits.prepare_questions) if asks else limits.prepare_work
-        ended = await self._run_preparation(world, steps, _Budget(work, "work"), deadlines)
+        budget = _Budget(self._trial_work(world.oracle is not None), "work")
+        ended = await self._run_preparation(world, steps, budget, deadlines)
         if ended is None:
             return EvaluationFailure(
                 "crashed", "the evaluation worker died twice while it compiled this text"
@@ -297,6 +302,14 @@ class EvaluatorPool:
             if ended["has_compiled"]:
                 await self._rehearse(steps)
         return None
+
+    def _trial_work(self, asks: bool) -> int:
+        """Return the units of a trial: as many as fit well into its time where each takes long."""
+        limits = self._limits
+        units = min(limits.prepare_work, limits.prepare_questions) if asks else limits.prepare_work
+        if self._unit_s > 0.0:
+            units = min(units, int(TRIAL_PART * limits.prepare_run_s / self._unit_s))
+        return max(units, 1)
 
     async def _rehearse(self, steps: Sequence[Implementation]) -> None:
         """Run what was just compiled on an instance of ordinary size, and keep what else compiles there.

@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from dga2d.events import InstanceKey, RunId
+from dga2d.events import InstanceKey, RunId, instance_and_copy
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import RunStateError, UsageError
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.pairs import Gaps, interval, pair_gaps
+from dga2d.runtime.inspection.validations import common_references
 from dga2d.runtime.inspection.verdict import held_out_gaps
 from dga2d.runtime.runs.states import load_state
 from dga2d.store import open_store
@@ -74,7 +75,21 @@ def comparison_view(states: Mapping[str, RunState]) -> dict[str, Any]:
     """
     check_alike(states, has_same_budget=True)
     first = next(iter(states.values()))
-    return view_of_arms(first, _arms(states), common_instances(states), _budget(first))
+    keys = common_instances(states)
+    view = view_of_arms(first, _arms(states), keys, _budget(first))
+    return view | {"references_of": ruler_of(states, keys)}
+
+
+def ruler_of(states: Mapping[str, RunState], keys: Sequence[InstanceKey]) -> str | None:
+    """Return the run whose references all gaps on `keys` are measured against; ``None`` where all runs have
+    the same.
+    """
+    known = []
+    for state in states.values():
+        entries = common_references([state.header])
+        found = (entries.get(key) or entries[instance_and_copy(key)[0]] for key in keys)
+        known.append([(entry.reference, entry.scale) for entry in found])
+    return None if all(one == known[0] for one in known) else next(iter(states))
 
 
 def view_of_arms(
@@ -145,8 +160,9 @@ def _budget(state: RunState) -> str:
 def _arms(states: Mapping[str, RunState]) -> list[Arm]:
     """Return the evolved algorithm of every run, and each baseline once, from the first test it was in."""
     arms, others = [], dict[tuple[str, object], Arm]()
+    common = common_references(state.header for state in states.values())
     for name, state in states.items():
-        gaps = held_out_gaps(state) or {}
+        gaps = held_out_gaps(state, common=common) or {}
         arms.append(evolved_arm(name, state, gaps["evolved"]))
         test = state.test
         assert test is not None

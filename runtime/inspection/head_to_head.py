@@ -20,7 +20,14 @@ from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.errors import UsageError
 from dga2d.runtime.evaluator import open_evaluator
-from dga2d.runtime.inspection.comparing import Arm, check_alike, common_instances, evolved_arm, view_of_arms
+from dga2d.runtime.inspection.comparing import (
+    Arm,
+    check_alike,
+    common_instances,
+    evolved_arm,
+    ruler_of,
+    view_of_arms,
+)
 from dga2d.runtime.inspection.validations import gaps_of
 from dga2d.runtime.runs.problem import Problem
 from dga2d.runtime.runs.sessions import reopen_problem
@@ -89,7 +96,8 @@ async def solve_head_to_head(
     contestants = await _contestants(url, states, methods, problem)
     gaps = await _solve_all(first, problem, keys, contestants, limits, announce)
     arms = [replace(one.arm, gaps=found) for one, found in zip(contestants, gaps, strict=True)]
-    return view_of_arms(first, arms, keys, f"{limits.seconds:g} s")
+    view = view_of_arms(first, arms, keys, f"{limits.seconds:g} s")
+    return view | {"references_of": ruler_of(states, keys)}
 
 
 async def _contestants(

@@ -14,6 +14,7 @@ from dga2d.runtime.errors import RunStateError
 from dga2d.runtime.inspection.log_check import DIFFERENCES
 from dga2d.runtime.inspection.measures import measure_of
 from dga2d.runtime.inspection.views import best_gap, run_row, state_view
+from dga2d.runtime.runs.code_version import plugin_change
 from dga2d.runtime.runs.states import load_generation, load_state, recall_problem, snapshot_seal
 from dga2d.store import EventStore, RunSummary, open_store, verify_events
 
@@ -62,9 +63,15 @@ async def read_state_view(url: str, run_id: str, seq: int | None, generation: in
 
     async with open_store(url, create=False, read_only=True) as store:
         state = await state_at(store, run_id, seq, generation)
+        if seq is None and generation is None:  # earlier, it was what it was
+            row = next(run for run in await store.runs() if run.run_id == run_id)
+            status = status_of(row, state)
+        else:
+            status = state.status
         if state.training is not None:
-            return training_view(run_id, state, state.training)
-        return state_view(run_id, state, await read_achievement(store, run_id, state))
+            return training_view(run_id, state, state.training) | {"status": status}
+        view = state_view(run_id, state, await read_achievement(store, run_id, state))
+        return view | {"status": status}
 
 
 async def state_at(store: EventStore, run_id: str, seq: int | None, generation: int | None) -> RunState:
@@ -136,7 +143,8 @@ async def replay_run(url: str, run_id: str, verify: bool, kept_head: str | None 
                         {"generation": summary.number, "state_digest": summary.state_digest}
                     )
         except DIFFERENCES as error:
-            report["difference"] = str(error)
+            changed = plugin_change(state.code_version, state.header.domain) if verifier is not None else None
+            report["difference"] = str(error) if changed is None else f"{error}; {changed}"
     if snapshots is not None:
         checked = snapshots.report(is_whole=report["difference"] is None)
         report["snapshots"] = {"kept": checked.kept, "ignored": checked.kept - checked.sealed}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
 from dga2d.events import InstanceKey, RecordedEvent, instance_and_copy
-from dga2d.events.payloads import EvaluationRecorded, PipelinesDecoded, RunStarted, Step
+from dga2d.events.payloads import EvaluationRecorded, InstanceEntry, PipelinesDecoded, RunStarted, Step
 from dga2d.runtime.inspection.pairs import Gaps
 
 KeyT = TypeVar("KeyT")
@@ -72,13 +72,29 @@ class ValidationRecord:
         return gaps_of(header, "validation", objectives)
 
 
+References = Mapping[InstanceKey, InstanceEntry]
+"""What the gaps of several runs are measured against, by held-out instance."""
+
+
+def common_references(headers: Iterable[RunStarted]) -> dict[InstanceKey, InstanceEntry]:
+    """Return the references of held-out instances, of those that runs measured themselves the first run's."""
+    entries: dict[InstanceKey, InstanceEntry] = {}
+    for header in headers:
+        for entry in header.splits.test:
+            entries.setdefault(entry.key, entry)
+    return entries
+
+
 def gaps_of(
-    header: RunStarted, split: Literal["test", "validation"], objectives: Mapping[InstanceKey, float | None]
+    header: RunStarted,
+    split: Literal["test", "validation"],
+    objectives: Mapping[InstanceKey, float | None],
+    common: References | None = None,
 ) -> dict[InstanceKey, float | None]:
-    """Return gaps in percent behind the references of a split."""
+    """Return gaps in percent behind the references of a split, or `common` ones."""
     from dga2d.domains.core.contract import normalised_gap  # numpy; a log is read without it
 
-    entries = {entry.key: entry for entry in getattr(header.splits, split)}
+    entries = {entry.key: entry for entry in getattr(header.splits, split)} | dict(common or {})
     gaps: dict[InstanceKey, float | None] = {}
     for key, objective in sorted(objectives.items()):
         entry = entries[key if key in entries else instance_and_copy(key)[0]]

@@ -24,7 +24,7 @@ from dga2d.runtime.inspection.pairs import (
     interval,
     pair_gaps,
 )
-from dga2d.runtime.inspection.validations import ValidationRecord, gaps_of
+from dga2d.runtime.inspection.validations import References, ValidationRecord, gaps_of
 from dga2d.runtime.inspection.views import count_instances
 from dga2d.store import EventStore
 
@@ -280,13 +280,16 @@ def _is_unmeasured(state: RunState) -> bool:
     return any(2 * sum(not point.work for point in points or ()) > len(points or ()) for points in measured)
 
 
-def held_out_gaps(state: RunState, is_timed: bool = False) -> dict[str, Gaps] | None:
+def held_out_gaps(
+    state: RunState, is_timed: bool = False, common: References | None = None
+) -> dict[str, Gaps] | None:
     """Return the gaps of the last finished test by label; the baseline's are both arms' where it was kept.
 
-    They are those under the run's own budget, or those under a limit of seconds instead.
+    They are those under the run's own budget, or those under a limit of seconds instead; behind the run's own
+    references, or `common` ones.
     """
     found = {
-        label: gaps_of(state.header, "test", objectives)
+        label: gaps_of(state.header, "test", objectives, common)
         for label, objectives in held_out_objectives(state, is_timed).items()
     }
     return {"evolved": found["baseline"], **found} if found else None
@@ -314,9 +317,9 @@ def _further(state: RunState, test: TestState) -> int:
     return len(state.settings.test_limits_s) * len({candidate.label for candidate in test.candidates})
 
 
-def gaps_by_seconds(state: RunState) -> dict[float, dict[str, Gaps]]:
-    """Return the gaps of the last finished test by seconds per instance (`test_seconds`) and label; the
-    baseline's are both arms' where it was kept."""
+def gaps_by_seconds(state: RunState, common: References | None = None) -> dict[float, dict[str, Gaps]]:
+    """Return the gaps of the last finished test by seconds per instance (`test_seconds`) and label, behind
+    references as those of `held_out_gaps`; the baseline's are both arms' where it was kept."""
     test = state.test
     if test is None or test.mean_gaps is None:
         return {}
@@ -326,5 +329,5 @@ def gaps_by_seconds(state: RunState) -> dict[float, dict[str, Gaps]]:
         objectives = {key: outcome.objective for key, outcome in test.outcomes.row(number).items()}
         assert candidate.time_limit_s is not None
         arms = found.setdefault(candidate.time_limit_s, {})
-        arms[candidate.label] = gaps_of(state.header, "test", objectives)
+        arms[candidate.label] = gaps_of(state.header, "test", objectives, common)
     return {limit: {"evolved": arms["baseline"], **arms} for limit, arms in found.items()}

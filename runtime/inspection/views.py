@@ -163,7 +163,8 @@ def unmeasured_work(state: RunState) -> str | None:
 def figure_text(view: Mapping[str, Any]) -> str:
     """Return ``gap_percent`` for people, with ``interval_percent`` and ``instances`` where they are known."""
     if view["gap_percent"] is None:
-        return "failed"
+        failures = view.get("failures")
+        return f"failed on {failures} of {count_instances(view['instances'])}" if failures else "failed"
     measure, instances = measure_in(view), view.get("instances")
     facts = []
     if span := measure.span(view.get("interval_percent")):

@@ -52,7 +52,7 @@ from dga2d.runtime.report.milestones import EditMark, Milestones, code_brought, 
 from dga2d.runtime.report.notes import Change, Closing, Evaluation, Incident, Noted, Notes, note
 from dga2d.runtime.report.solution_pictures import Incumbent, SolutionPicture, embedded_picture, incumbents
 from dga2d.runtime.runs.config import make_settings
-from dga2d.runtime.runs.states import refuse_training
+from dga2d.runtime.runs.states import recall_problem, refuse_training
 from dga2d.store import EventStore, open_store, verify_events
 
 ReportPart = Literal[
@@ -215,6 +215,7 @@ async def read_run(store: EventStore, run_id: str) -> tuple[RunState, Notes]:
     refuse_training(run_id, state)
     if state.started is None:
         raise RunStateError(f"run {run_id} has no events; it was killed before it began")
+    recall_problem(state)
     return state, notes
 
 

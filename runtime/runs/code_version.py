@@ -56,6 +56,20 @@ def recorded_mark(version: str) -> str:
     return blank + mark
 
 
+def plugin_change(version: str, domain: str) -> str | None:
+    """Return in words how a plug-in differs from that of a recorded version; ``None`` if it does not.
+
+    Raises
+    ------
+    UnknownDomainError, PluginError
+        There is no such domain, or it cannot be used.
+    """
+    then, now = recorded_mark(version).strip(), plugin_mark(domain).strip()
+    if then == now:
+        return None
+    return f"the domain {domain} was changed since (then {then or 'a part of the program'}, now {now})"
+
+
 def _add(folder: Traversable, name: str, digest: hashlib._Hash) -> None:
     for entry in sorted(folder.iterdir(), key=lambda e: e.name):
         path = f"{name}/{entry.name}"

@@ -316,10 +316,11 @@ async def measure_references(
     for key, reply in sorted(replies.items()):
         if reply.objective is None:
             reason = " ".join(reply.diagnostic.split())
-            raise UsageError(
-                f"{key} has no reference, and the safe baseline finds none ({reply.failure}: {reason}); "
-                "give it a larger budget, or the problem a reference"
-            )
+            hint = "give it a larger budget, or the problem a reference"
+            if reply.failure != "infeasible":
+                hint = f"`dga2d domains check {problem.domain.name}` tries its parts one by one"
+            found = f"the safe baseline finds none ({reply.failure}: {reason})"
+            raise UsageError(f"{key} has no reference, and {found}; {hint}")
     return entries(every, replies, problem.domain.sense)
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 
 from dga2d.agents.evaluator_pool import SourceReader
 from dga2d.domains.budget import bounded_shares
-from dga2d.domains.core.contract import Implementation
+from dga2d.domains.core.contract import Domain, Implementation
 from dga2d.domains.core.registry import get_domain, solver_entries
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.domains.own.standalone import PARTS, program_names, standalone_text
@@ -26,6 +26,7 @@ from dga2d.runtime.inspection.measures import measure_in
 from dga2d.runtime.inspection.runs import state_at
 from dga2d.runtime.inspection.verdict import Achievement, read_achievement
 from dga2d.runtime.inspection.views import figure_text, results_view, test_texts
+from dga2d.runtime.runs.code_version import plugin_change
 from dga2d.runtime.solver_export.bundle import BundleError, as_function, bundle
 from dga2d.store import open_store
 
@@ -76,7 +77,13 @@ def solver_source(
         import_block({*collected.imports, *_MAIN_IMPORTS}),
         _section(f"The problem: {provenance.title}, and how a pipeline is run"),
         *(_KEEPS_NOTHING.sub(r"\g<0>(cache=True)", text) for text in collected.definitions),
-        *(_own_problem(domain) if isinstance(domain, OwnDomain) else ()),
+        *(
+            _own_problem(domain)
+            if isinstance(domain, OwnDomain)
+            else (_template("given"),)
+            if not kind
+            else ()
+        ),
         _section("The algorithm: one function per operator, each returning its `run`"),
         *functions.values(),
         f"STREAM = {spawn_key('test', 0, 0, 0)}",
@@ -95,6 +102,14 @@ def solver_source(
     if twice:
         raise BundleError(f"the solver would define {', '.join(twice)} twice")
     return text
+
+
+def _instances_given(domain: Domain, kind: str) -> Iterator[str]:
+    """Yield how a solver takes an instance that is given as it was read; it takes none beside a function."""
+    if isinstance(domain, OwnDomain):
+        yield from _own_problem(domain)
+    elif not kind:
+        yield _template("given")
 
 
 def _own_problem(domain: OwnDomain) -> Iterator[str]:
@@ -217,6 +232,12 @@ async def export_solver(
         steps = [await sources.implementation(state, step) for step in program.steps]
         achievement = await read_achievement(store, run_id, state)
         head = (await store.head(RunId(run_id))).hash.hex()
+    changed = plugin_change(state.code_version, state.header.domain)
+    if changed is not None:
+        raise RunStateError(
+            f"run {run_id}: {changed}, so the run's figures do not hold for a solver with it; "
+            "say with --domain-path where the earlier file is, or evolve anew"
+        )
     origin = f"run {run_id}, generation {program.generation}, seed {state.header.seed}"
     if program.steps == state.header.baseline:
         origin += ": the safe baseline, nothing evolved was better"

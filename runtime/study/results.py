@@ -11,10 +11,11 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from dga2d.events import InstanceKey, RecordedEvent
-from dga2d.events.payloads import EvaluationRecorded, GenerationCompleted
+from dga2d.events.payloads import EvaluationRecorded, GenerationCompleted, InstanceEntry
 from dga2d.replay.state.run_state import RunState
 from dga2d.runtime.inspection.measures import GAP, Measure, measure_of
 from dga2d.runtime.inspection.pairs import Gaps, Interval, Spread, interval, spread
+from dga2d.runtime.inspection.validations import References, common_references
 from dga2d.runtime.inspection.verdict import gaps_by_seconds, held_out_gaps, held_out_objectives
 from dga2d.runtime.inspection.views import history_view
 from dga2d.runtime.runs.states import load_state
@@ -183,20 +184,25 @@ async def read_results(url: str, plan: StudyPlan) -> StudyResults:
     """Return the figures of all tested runs of a study. Raises as `read_progress`."""
     cells = await read_progress(url, plan)
     results = []
+    common: dict[str, dict[InstanceKey, InstanceEntry]] = {}
     if any(cell.status == "tested" for cell in cells):
         async with open_store(url, create=False, read_only=True) as store:
             for found in cells:
                 if found.status == "tested":
                     run = plan.run_id(found.cell)
-                    used = await usage_by_generation(store.read(run))
-                    results.append(_result(found, await load_state(store, run), used))
+                    used, state = await usage_by_generation(store.read(run)), await load_state(store, run)
+                    known = common.setdefault(found.cell.domain, {})
+                    known |= common_references([state.header]) | known
+                    results.append(_result(found, state, used, known))
     return StudyResults(plan, tuple(cells), tuple(results), rows_of(plan, results))
 
 
-def _result(progress: CellProgress, state: RunState, used: dict[int, Usage]) -> CellResult:
-    gaps = held_out_gaps(state)
+def _result(
+    progress: CellProgress, state: RunState, used: dict[int, Usage], common: References
+) -> CellResult:
+    gaps = held_out_gaps(state, common=common)
     assert gaps is not None
-    timed = held_out_gaps(state, is_timed=True)
+    timed = held_out_gaps(state, is_timed=True, common=common)
     objectives = held_out_objectives(state)
     own = state.header.own_score
     failed = FAILED if own is None else -100.0 * own.failure
@@ -213,7 +219,7 @@ def _result(progress: CellProgress, state: RunState, used: dict[int, Usage]) -> 
         test_groups=tuple(name.strip() for name in state.settings.test_group.split(",") if name.strip()),
         by_seconds={
             limit: {label: _count_failures(found, failed) for label, found in arms.items()}
-            for limit, arms in gaps_by_seconds(state).items()
+            for limit, arms in gaps_by_seconds(state, common).items()
         },
     )
 

@@ -190,6 +190,7 @@ def test_resume_goes_on_from_any_event(
     reference = finished.rows("done")
     seq = points(reference)[point]
     cut(doomed, "done", seq)
+    assert command("show", "done", "--json", program=doomed).json["status"] == "stopped"
     outcome = doomed.run("resume", "done", "--quiet", "--no-report")
     assert (outcome.code, outcome.err) == (0, ""), outcome
     rows = doomed.rows("done")

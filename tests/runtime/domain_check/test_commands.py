@@ -51,11 +51,75 @@ def test_a_new_problem_file_is_sound_and_its_run_goes_on_while_it_is_unchanged(o
     assert dga2d(own, "solver", "t", "--generation", "1", "-o", "trips_solver.py").returncode == 0
     more = ("resume", "t", "--generations", "2", "--quiet", "--no-report")
     assert dga2d(own, *more).returncode == 0
+    solver = "from trips_solver import solve; from trips import Trips; import sys\n"
+    solver += "print(solve({**Trips().instances()[0]}, work=50).objective, file=sys.stderr)"
+    (own / "solves.py").write_text(solver, encoding="utf-8")
+    solved = subprocess.run(
+        [sys.executable, "solves.py"], cwd=own, capture_output=True, text=True, check=False
+    )
+    assert float(solved.stderr.splitlines()[-1]) > 0.0
     with (own / "trips.py").open("a", encoding="utf-8") as stream:
         stream.write("# a thought\n")
     refused = dga2d(own, "resume", "t", "--generations", "3")
     assert refused.returncode == 2
     assert "is not the file with which the run began" in refused.stderr
+    refused = dga2d(own, "solver", "t", "-o", "other.py", "--domain-path", "trips.py")
+    assert refused.returncode == 2
+    assert "the domain trips was changed since (then trips+" in refused.stderr
+    assert not (own / "other.py").exists()
+    assert dga2d(own, "report", "t", "--domain-path", "trips.py").returncode == 0
+
+
+TIGHT = """\
+import numpy as np
+import dga2d
+
+
+class Tight(dga2d.Problem):
+    '''Items in boxes that are almost too small for them.'''
+
+    def instances(self):
+        rng = np.random.default_rng(2)
+        return [{"sizes": rng.integers(1, 6, 12), "costs": rng.integers(1, 9, (12, 4))} for _ in range(5)]
+
+    def encoding(self, instance):
+        return dga2d.Assignment(12, 4)
+
+    def score(self, instance, box):
+        return instance.costs[np.arange(12), box].sum()
+
+    def check(self, instance, box):
+        loads = np.bincount(box, weights=instance.sizes, minlength=4)
+        return np.maximum(loads - 1.2 * instance.sizes.sum() / 4, 0).sum()
+
+
+@dga2d.operator("perturbation")
+def exchange(env_data, state, calc_makespan_fn):
+    '''Two items change places.'''
+    order = state.sequence.copy()
+    i, j = env_data["rng"].integers(0, order.size, 2)
+    order[i], order[j] = order[j], order[i]
+    state.sequence = order
+    env_data["budget"].charge(1)
+    return state
+
+
+@dga2d.operator("initialisation")
+def anywhere(env_data, state, calc_makespan_fn):
+    '''Each item in any box.'''
+    size, groups = env_data["solution_size"], env_data["solution_groups"]
+    state.sequence = env_data["rng"].integers(0, groups, size).astype("int32")
+    env_data["budget"].charge(1)
+    return state
+"""
+
+
+@pytest.mark.slow
+def test_operators_are_not_to_blame_for_constraints_that_are_hard_to_keep(own: Path) -> None:
+    (own / "tight.py").write_text(TIGHT, encoding="utf-8")
+    checked = dga2d(own, "domains", "check", "tight.py", "--json")
+    failed = [finding for finding in json.loads(checked.stdout) if finding["holds"] is False]
+    assert [finding["claim"] for finding in failed if finding["claim"].startswith("operators")] == [], failed
 
 
 @pytest.mark.slow

@@ -296,6 +296,42 @@ async def test_a_trial_may_use_an_initialiser_that_was_never_compiled(
         assert (await pool.evaluate(line.task(first, line.swap))).failure is None
 
 
+LONG_UNITS = """
+import time
+
+import numpy as np
+
+
+def run(env_data, state, calc_makespan_fn):
+    while not env_data["budget"].exhausted():
+        end = time.perf_counter() + 0.05
+        while time.perf_counter() < end:
+            pass
+        env_data["budget"].charge(1)
+    state.sequence = np.arange(env_data["n"], dtype=np.int32)
+    return state
+"""
+
+
+async def test_a_trial_is_short_where_a_unit_of_work_takes_long(
+    line: Any, cache_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = line.program(LONG_UNITS, "order")
+    failures = []
+    for seconds in (0.0, 0.05):
+        monkeypatch.setattr("dga2d.runtime.evaluation.pool.unit_seconds_of", lambda domain, s=seconds: s)
+        async with EvaluatorPool(
+            "line",
+            1,
+            EvaluationLimits(prepare_run_s=2.0, rehearsal_s=0.2),
+            cache_dir=cache_dir,
+            domain_file=DOMAIN_FILE,
+            has_source_rules=False,
+        ) as pool:
+            failures.append((await pool.evaluate(line.task(slow, budget=3))).failure)
+    assert failures == ["timeout", None]
+
+
 async def test_metadata_that_is_not_finite_is_infeasible(pool: EvaluatorPool, line: Any) -> None:
     source = (
         HEAD + "    state.sequence = np.arange(env_data['n'])\n"

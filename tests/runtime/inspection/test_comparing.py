@@ -84,6 +84,18 @@ def test_only_instances_that_all_were_tested_on_count() -> None:
     assert view["instances"] == 3
 
 
+def test_references_that_runs_measured_are_those_of_the_first() -> None:
+    one, other = (run_with([5.0] * 6, BASELINE) for _ in range(2))
+    entries = tuple(p.InstanceEntry(key=key, reference=105.0, scale=50.0, origin="baseline") for key in KEYS)
+    splits = other.header.splits.model_copy(update={"test": entries})
+    other = replace(other, started=other.header.model_copy(update={"splits": splits}))
+    view = comparison_view({"a": one, "b": other})
+    assert [row["gap_percent"] for row in view["algorithms"]] == [5.0, 5.0, 10.0]
+    assert view["pairs"][0]["points"] == 0.0
+    assert view["references_of"] == "a"
+    assert comparison_view({"a": one, "b": one})["references_of"] is None
+
+
 @pytest.mark.parametrize(
     ("other", "error", "told"),
     [
