@@ -5,8 +5,8 @@ A race asks of every contender whether it is better, and has a few pairs for eac
 contender has all constants changed, half of them up and half of them down, such that every constant is up in
 half of the contenders and any two are together up as often as apart. So each is judged by all evaluations.
 Half of them have a marked function of another text in the same way. Nobody wins a screen; the next race has
-a contender whose constants go up the slope that was found, and one with the functions that are clearly worth
-something besides.
+a contender whose constants go up the slope that was found, one whose constants go further, and one with the
+functions that are clearly worth something besides.
 
 References
 ----------
@@ -45,8 +45,8 @@ MOST_PROGRAMS = 2 * MOST_FACTORS
 """Contenders of a screen, beside new code."""
 REACH, REACH_DEVIATION = 0.15, 0.4
 """Distance up and down, in parts of a constant's range, and the standard deviation of its logarithm."""
-SLOPE = "up the slope"
-"""How a contender is called whose constants a screen advised."""
+SLOPE, FURTHER = "up the slope", "further up the slope"
+"""How contenders are called whose constants a screen advised."""
 WITH_FUNCTIONS = "with functions"
 """How one is called that has marked functions besides which a screen advised."""
 CLEARLY = 2.0
@@ -172,14 +172,20 @@ def _draw_constants(material: RaceMaterial, most: int) -> list[Factor]:
 
 def after_screen(material: RaceMaterial) -> list[tuple[NewContender, MeanGain]]:
     """Return the contenders that a screen of this incumbent advises, each with the gain to expect, which
-    counts for as many pairs as the screen had: its constants up the slope, and the same with the functions
-    that are clearly worth something."""
+    counts for as many pairs as the screen had: its constants up the slope, further up, and up the slope with
+    the functions that are clearly worth something.
+
+    What lies further was not seen: it is expected to gain as much.
+    """
     screen = material.state.screened
     if screen is None or screen.base != material.incumbent:
         return []
     pairs = len(screen.programs) * screen.instances // 2
     values, expected = _up_the_slope(material, screen.programs)
     found = [(with_constants(material, values, SLOPE), MeanGain(expected, pairs))] if values else []
+    further, _ = _up_the_slope(material, screen.programs, material.state.settings.screen_stretch)
+    if further != values:
+        found.append((with_constants(material, further, FURTHER), MeanGain(expected, pairs)))
     exchanges: Exchanges = {}
     for (place, exchange), worth in _worthy_functions(material, screen.programs):
         exchanges.setdefault(place, []).append(exchange)
@@ -191,11 +197,12 @@ def after_screen(material: RaceMaterial) -> list[tuple[NewContender, MeanGain]]:
 
 
 def _up_the_slope(
-    material: RaceMaterial, programs: tuple[ScreenedProgram, ...]
+    material: RaceMaterial, programs: tuple[ScreenedProgram, ...], stretch: float = 1.0
 ) -> tuple[ConstantValues, float]:
     """Return the incumbent's constants as a screen advises, those that move, and what that is worth.
 
-    The one that is worth most goes as far as the screen went, the others by what they are worth beside it.
+    The one that is worth most goes `stretch` times as far as the screen went, the others by what they are
+    worth beside it, none beyond its range.
     """
     slopes = tuple(_slopes(material, programs))
     steepest = max((abs(slope.worth) for slope in slopes), default=0.0)
@@ -203,7 +210,7 @@ def _up_the_slope(
     expected = 0.0
     for (place, tunable, low, high), worth in slopes if steepest else ():
         here, there = _where(tunable, tunable.value), _where(tunable, high if worth > 0.0 else low)
-        value = value_at(tunable, here + abs(worth) / steepest * (there - here))
+        value = value_at(tunable, here + stretch * abs(worth) / steepest * (there - here))
         if value != tunable.value:
             values.setdefault(place, {})[tunable.name] = value
             distance = _where(tunable, value) - here

@@ -300,6 +300,9 @@ class RunSettings(BaseModel):
     """Marked functions among the eight that a screen asks about, at most, each with one of another text in
     its place; those that are clearly worth something join the constants that were moved, in a contender of
     its own. None without `evolution`."""
+    screen_stretch: float = Field(1.0, ge=1.0, le=100.0)
+    """How many times as far a further contender moves the constants that a screen advised to move, up to the
+    ends of their ranges. 1 for none."""
     race_credit: Literal["stays", "ahead"] = "stays"
     """By what races learn which kinds of neighbours of the incumbent to draw: by how often they stayed after
     a first round, ties among them if `race_ties` lets them stay, or how often because they were ahead; other

@@ -109,6 +109,7 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "screen_functions": 3,
         "screen_instances": 8,
         "screen_patience": 3,
+        "screen_stretch": 3.0,
         "race_substitutes": 1,
         "share_effort": 0.05,
         "policy_focus": 0.6,

@@ -268,6 +268,7 @@ EVERY_RULE: dict[str, Any] = {
     "race_drops": 1,
     "screen_functions": 2,
     "screen_instances": 3,
+    "screen_stretch": 2.0,
     "race_substitutes": 1,
     "gate_instances": 3,
     "gate_patience": 1.0,

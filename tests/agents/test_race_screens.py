@@ -18,6 +18,7 @@ from dga2d.domains.core.tunables import Tunable, find_tunables
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import Contender, IncumbentSelected, RaceRoundScored, RaceStarted
 from dga2d.replay.state.fold import fold, fold_all
+from dga2d.replay.state.generation_state import MeanGain
 from dga2d.replay.state.incumbent import incumbent
 from dga2d.replay.state.run_state import RunState, Screened, ScreenedProgram, program_key
 from dga2d.runtime.inspection.views import history_view, incumbent_view
@@ -120,6 +121,32 @@ def test_constants_go_after_screen_by_what_they_are_worth(
     assert gain == pytest.approx(0.2 + 0.05, abs=1e-3)
     assert pairs == 5 * len(rows) / 2
     assert (contender.move, contender.change.split(":")[0]) == ("constants", "up the slope")
+
+
+def test_constants_go_further_as_well_up_to_the_ends_of_their_ranges(
+    raced: tuple[RunState, MemoryLog], racing: Simulation
+) -> None:
+    state, _ = before(raced[1], RaceStarted)[-1]
+    last = len(incumbent(state)) - 1
+    worth = {(0, "NOISE"): -0.2, (last, "NOISE"): 0.1}
+    material, _ = after_a_screen(state, raced[1], racing, worth)
+
+    def advised(stretch: float) -> list[tuple[str, Constants, MeanGain]]:
+        settings = material.state.settings.model_copy(update={"screen_stretch": stretch})
+        changed = replace(material.state, settings=settings)
+        found = after_screen(replace(material, state=changed))
+        return [(c.change.split(":")[0], constants_of(c), gain) for c, gain in found]
+
+    ((_, near, gain),) = advised(1.0)
+    slope, further = advised(2.0)
+    assert slope == ("up the slope", near, gain)
+    assert (further[0], further[2]) == ("further up the slope", gain)
+    for place, low, high in ((0, 0.0, near[0, "NOISE"]), (last, near[last, "NOISE"], 1.0)):
+        assert low <= further[1][place, "NOISE"] <= high
+        assert further[1][place, "NOISE"] != near[place, "NOISE"]
+    first, second = tunables_at(state, raced[1], 0)[1], tunables_at(state, raced[1], last)[1]
+    ends = {(0, "NOISE"): first.low, (last, "NOISE"): second.high}
+    assert advised(100.0)[1][1] == ends
 
 
 def test_there_is_no_slope_of_another_incumbent_or_where_nothing_is_worth_anything(

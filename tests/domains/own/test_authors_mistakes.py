@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -229,3 +230,20 @@ def test_a_solution_that_cannot_be_written_is_found_by_the_check() -> None:
     (found,) = examine(own_writing_claim, domain).contradictions
     assert "write on instance bag/instance1: failed with ZeroDivisionError" in found
     assert examine(own_writing_claim, bag()).contradictions == ()
+
+
+@pytest.mark.slow
+def test_an_author_who_prints_much_stops_no_evaluation_process(tmp_path: Path) -> None:
+    (tmp_path / "loud.py").write_text(COMPILED.replace("    def score", LOUD), encoding="utf-8")
+    run = [sys.executable, "-m", "dga2d", "domains", "check", "loud.py", "--evaluators", "1", "--json"]
+    done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=150, check=False)
+    findings = json.loads(done.stdout)
+    assert [finding["detail"] for finding in findings if finding["holds"] is not True] == []
+
+
+LOUD = """\
+    def check(self, instance, order):
+        print("a line of many words" * 10_000)
+
+    def score"""
+"""Each time it prints more than a pipe holds."""
