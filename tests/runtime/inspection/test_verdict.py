@@ -114,7 +114,7 @@ def test_a_figure_names_its_interval_and_its_instances() -> None:
         "2.00 % (95 % interval -0.48 to 4.48, 3 instances)"
     )
     assert figure_text(estimate_gap(gaps(1.0)).view()) == "1.00 % (1 instance)"
-    assert figure_text(estimate_gap(gaps(1.0, None)).view()) == "failed"
+    assert figure_text(estimate_gap(gaps(1.0, None)).view()) == "failed on 1 of 2 instances"
 
 
 def validated(program: tuple[p.Step, ...]) -> tuple[RunState, ValidationRecord]:
