@@ -19,7 +19,7 @@ import anyio
 from arms import store_url
 
 from dga2d.agents.race_assemblies import ASSEMBLED
-from dga2d.agents.race_screens import SLOPE, WITH_FUNCTIONS
+from dga2d.agents.race_screens import FURTHER, SLOPE, WITH_FUNCTIONS
 from dga2d.events import RunId
 from dga2d.events.payloads import EvaluationRecorded, IncumbentSelected, RaceRoundScored
 from dga2d.replay.state.fold import fold
@@ -107,7 +107,9 @@ def kind_of(race: RaceState, number: int) -> str:
     contender = race.contenders[number]
     if contender.move != "code" and race.is_screen:
         return "programs of a screen"
-    special = (kind for kind in (SLOPE, WITH_FUNCTIONS, ASSEMBLED) if contender.change.startswith(kind))
+    special = (
+        kind for kind in (SLOPE, FURTHER, WITH_FUNCTIONS, ASSEMBLED) if contender.change.startswith(kind)
+    )
     return next(special, contender.move)
 
 

@@ -6,16 +6,16 @@ name of its own, so what it leaves behind would stop the author's next ``import`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from numba.core import config
+from numba.core import caching, config
 from numba.core.caching import InTreeCacheLocator
 
-_USUAL = (
-    "UserProvidedCacheLocator,InTreeCacheLocator,UserWideCacheLocator,IPythonCacheLocator,ZipCacheLocator"
+_USUAL = tuple(
+    name
+    for name in (f"{place}CacheLocator" for place in ("UserProvided", "InTree", "UserWide", "IPython", "Zip"))
+    if hasattr(caching, name)
 )
 """What numba asks where nothing else is configured."""
 _problem_files = set[str]()
@@ -38,14 +38,11 @@ class ProblemCacheLocator(InTreeCacheLocator):
         return super().from_function(py_func, py_file)  # type: ignore[no-untyped-call]
 
 
-@contextmanager
-def machine_code_apart(file: Path) -> Iterator[None]:
-    """Let functions that are decorated inside, in `file`, have their machine code apart."""
+def keep_machine_code_apart(file: Path) -> None:
+    """Let the functions of a problem's file have their machine code apart from now on, in this process."""
     settings: Any = config
-    before = settings.CACHE_LOCATOR_CLASSES
     _problem_files.add(str(file))
-    settings.CACHE_LOCATOR_CLASSES = f"{__name__}.{ProblemCacheLocator.__name__},{before or _USUAL}"
-    try:
-        yield
-    finally:
-        settings.CACHE_LOCATOR_CLASSES = before
+    place = f"{__name__}.{ProblemCacheLocator.__name__}"
+    asked = (settings.CACHE_LOCATOR_CLASSES or ",".join(_USUAL)).split(",")
+    if place not in asked:
+        settings.CACHE_LOCATOR_CLASSES = ",".join([place, *asked])

@@ -20,7 +20,6 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
@@ -389,14 +388,13 @@ def _import_problem(plugin: Plugin, file: Path) -> object:
 
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))
-    apart: AbstractContextManager[None] = nullcontext()
     if b"numba" in file.read_bytes():
-        from dga2d.domains.core.machine_code import machine_code_apart  # numba
+        from dga2d.domains.core.machine_code import keep_machine_code_apart  # numba
 
-        apart = machine_code_apart(file)
-    with printing_to_stderr(), apart:
+        keep_machine_code_apart(file)
+    with printing_to_stderr():
         module: Any = _import_file(plugin.module, file)
-    module.DOMAIN = domain_of(module, plugin.name, str(file))
+        module.DOMAIN = domain_of(module, plugin.name, str(file))
     return module
 
 

@@ -46,10 +46,10 @@ class OwnDecoder:
         if not scorer.has_delta or abs(score) >= PENALTY:
             self._encoding.move_on(solution, *move)
             return scorer.minimised(solution)
-        change = scorer.delta(solution, *move)
-        if scorer.has_check:
-            self._encoding.move_on(solution, *move)
-            amount = scorer.amount(solution)
+        if scorer.has_check:  # before the delta, which need not know what breaks constraints
+            moved = solution.copy()
+            self._encoding.move_on(moved, *move)
+            amount = scorer.amount(moved)
             if isinstance(amount, str) or amount > 0.0:
                 return INVALID_SCORE if isinstance(amount, str) else PENALTY * (1.0 + amount)
-        return score + change
+        return score + scorer.delta(solution, *move)

@@ -279,7 +279,7 @@ class RealVector(Encoding):
     def __init__(self, n: int, low: float | ArrayLike, high: float | ArrayLike) -> None:
         self.n = _size("RealVector", n)
         for name, bound in (("low", low), ("high", high)):
-            if np.shape(bound) not in ((), (self.n,)):
+            if np.shape(bound) not in ((), (1,), (self.n,)):
                 shape = np.shape(bound)
                 raise ValueError(
                     f"RealVector: {name} has the shape {shape}, expected a number or {self.n} of them"

@@ -120,10 +120,10 @@ class Problem:
     def delta(self, instance: Fields, solution: Any, *move: Any) -> float:
         """Return by how much the encoding's elementary move would change the score of a solution.
 
-        Optional, for problems where that is cheaper than a score. `move` is ``i, j`` for orders (two places
-        exchanged), ``i, group`` for assignments, ``i`` for subsets, ``i, value`` for real vectors; for
-        `Arrays` the name of a part comes first and its own move follows, that of an `Array` being
-        ``i, value`` with `i` in the flat array.
+        Optional, for problems where that is cheaper than a score. It is not asked for moves whose result
+        `check` refuses. `move` is ``i, j`` for orders (two places exchanged), ``i, group`` for assignments,
+        ``i`` for subsets, ``i, value`` for real vectors; for `Arrays` the name of a part comes first and its
+        own move follows, that of an `Array` being ``i, value`` with `i` in the flat array.
         """
         raise NotImplementedError
 

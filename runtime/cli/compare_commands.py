@@ -77,7 +77,7 @@ def compare(
     count = view["instances"]
     click.echo(f"{view['domain']}, {count} held-out instances, {view['budget']} per instance\n")
     if view["references_of"] is not None:
-        click.echo(f"gaps are to the references that {view['references_of']} measured; others differ\n")
+        click.echo(f"gaps are to the references of {view['references_of']}; those of others differ\n")
     measure = measure_in(view)
     _print_algorithms(view["algorithms"], measure)
     click.echo()

@@ -48,7 +48,8 @@ async def try_operators(
     """Run every implementation twice on every instance with every seed, behind `start`; an initialiser in the
     place of the first of it.
 
-    Where `start` alone breaks constraints, an operator may leave them broken.
+    Where `start` alone breaks constraints, an operator may leave them broken; an initialiser, which begins
+    elsewhere, where `start` does on any of the instances.
     """
     tasks, wanted = list[EvaluationRequest](), list[tuple[Operator, Implementation, Instance, int, str]]()
     alone = {(i.key, seed): f"start {i.key} {seed}" for i, seed in product(instances, SEEDS)}
@@ -65,12 +66,13 @@ async def try_operators(
                 for turn in ("first", "again")
             ]
     results = await _evaluate(pool, tasks)
+    failures = {case: outcome_of(results[name]).failure for case, name in alone.items()}
+    hard = {case for case, failure in failures.items() if failure is not None and is_broken(failure)}
     trials = list[Trial]()
     for operator, implementation, instance, seed, key in wanted:
         position = 0 if operator.is_initialiser else len(start)
         first, again = (up_to(outcome_of(results[f"{key} {turn}"]), position) for turn in ("first", "again"))
-        start_failure = outcome_of(results[alone[instance.key, seed]]).failure
-        may_be_broken = operator.is_initialiser or (start_failure is not None and is_broken(start_failure))
+        may_be_broken = bool(hard) if operator.is_initialiser else (instance.key, seed) in hard
         trials.append(Trial(operator, implementation, instance, first, again, may_be_broken))
     return tuple(trials)
 
@@ -118,11 +120,9 @@ async def misconduct(pool: EvaluatorPool, domain: Domain, operators: Sequence[Op
         outcome = outcome_of(results[task.key])
         found = faults_in(results[task.key].diagnostic)
         faults += [f"{places[task.key]} {fault}" for fault in found]
-        is_open = outcome.failure is not None and (
-            is_unfinished(domain, outcome.failure) or is_broken(outcome.failure)
-        )
-        if outcome.failure is not None and not found and not is_open:
-            failures.append((f"{places[task.key]} could not be watched", outcome.failure))
+        failure = outcome.failure
+        if failure is not None and not (found or is_unfinished(domain, failure) or is_broken(failure)):
+            failures.append((f"{places[task.key]} could not be watched", failure))
     return Examination(f"{len(tasks)} implementations", (*faults, *group_failures(failures)))
 
 

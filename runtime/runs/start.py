@@ -316,9 +316,9 @@ async def measure_references(
     for key, reply in sorted(replies.items()):
         if reply.objective is None:
             reason = " ".join(reply.diagnostic.split())
-            hint = "give it a larger budget, or the problem a reference"
-            if reply.failure != "infeasible":
-                hint = f"`dga2d domains check {problem.domain.name}` tries its parts one by one"
+            hint = f"`dga2d domains check {problem.domain.name}` tries its parts one by one"
+            if reply.failure == "infeasible":
+                hint = f"give it a larger budget, or the problem a reference; {hint}"
             found = f"the safe baseline finds none ({reply.failure}: {reason})"
             raise UsageError(f"{key} has no reference, and {found}; {hint}")
     return entries(every, replies, problem.domain.sense)

@@ -77,13 +77,7 @@ def solver_source(
         import_block({*collected.imports, *_MAIN_IMPORTS}),
         _section(f"The problem: {provenance.title}, and how a pipeline is run"),
         *(_KEEPS_NOTHING.sub(r"\g<0>(cache=True)", text) for text in collected.definitions),
-        *(
-            _own_problem(domain)
-            if isinstance(domain, OwnDomain)
-            else (_template("given"),)
-            if not kind
-            else ()
-        ),
+        *_instances_given(domain, kind),
         _section("The algorithm: one function per operator, each returning its `run`"),
         *functions.values(),
         f"STREAM = {spawn_key('test', 0, 0, 0)}",

@@ -192,7 +192,8 @@ async def read_results(url: str, plan: StudyPlan) -> StudyResults:
                     run = plan.run_id(found.cell)
                     used, state = await usage_by_generation(store.read(run)), await load_state(store, run)
                     known = common.setdefault(found.cell.domain, {})
-                    known |= common_references([state.header]) | known
+                    for key, entry in common_references([state.header]).items():
+                        known.setdefault(key, entry)
                     results.append(_result(found, state, used, known))
     return StudyResults(plan, tuple(cells), tuple(results), rows_of(plan, results))
 

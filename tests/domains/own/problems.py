@@ -12,6 +12,24 @@ from dga2d.domains.own.encodings import Encoding
 from dga2d.domains.own.problem import Fields
 
 Arrays = dict[str, Any]
+WORKS = """\
+import numpy as np
+import dga2d
+
+
+class Tiny(dga2d.Problem):
+    '''A tiny problem.'''
+
+    def instances(self):
+        return [{"weights": [3, 1, 2]}] * 5
+
+    def encoding(self, instance):
+        return dga2d.Permutation(len(instance.weights))
+
+    def score(self, instance, order):
+        return (instance.weights[order] * np.arange(3)).sum()
+"""
+"""Twelve lines of a problem; `score` is on line 14."""
 
 
 class Ordering(dga2d.Problem):

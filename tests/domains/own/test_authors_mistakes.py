@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.domains.own.problems import Knapsack, Loading
+from tests.domains.own.problems import WORKS, Knapsack, Loading
 
 import dga2d
 from dga2d.domains.claims import examine, instances_claim
@@ -90,6 +90,41 @@ def test_a_delta_that_cannot_be_asked_is_named(delta: Callable[..., Any], hint: 
     assert "test_authors_mistakes.py" in found[0]
 
 
+def test_a_delta_need_not_know_what_breaks_constraints() -> None:
+    def delta(self: Any, instance: Any, chosen: Any, item: int) -> float:
+        change = (1 - 2 * int(chosen[item])) * instance.values[item]
+        weight = (instance.weights * chosen).sum() + (1 - 2 * int(chosen[item])) * instance.weights[item]
+        return -np.inf if weight > instance.capacity else float(change)
+
+    def heavy(self: Any, instance: Any, chosen: Any) -> str:
+        return "too heavy" if (instance.weights * chosen).sum() > instance.capacity else ""
+
+    for check in (Knapsack.check, heavy):
+        domain = bag(delta=delta, check=check)
+        assert claimed(domain) == ""
+        instance = domain.smoke_instance()
+        decoder: Any = domain.decoder(domain.environment(instance))
+        encoding = instance.data["scorer"].encoding
+        full = encoding.state(np.ones(9, np.int32))
+        last = encoding.state(np.array([1] * 8 + [0], np.int32))
+        assert decoder.hooks["score_of_move"](last, 0.0, 8) == decoder(full)
+
+
+def test_a_score_is_not_timed_on_what_breaks_constraints() -> None:
+    def demanding(self: Any, instance: Any, chosen: Any) -> float:
+        assert (instance.weights * chosen).sum() <= instance.capacity
+        return 1.0
+
+    asked: list[bool] = []
+
+    def check(self: Any, instance: Any, chosen: Any) -> float:
+        asked.append(True)
+        return Knapsack.check(self, instance, chosen)
+
+    assert unit_seconds_of(bag(score=demanding, check=check)) > 0.0
+    assert asked
+
+
 @pytest.mark.parametrize("part", ["instances", "encoding", "score", "check", "reference"])
 def test_a_function_that_leaves_the_program_is_a_fault(part: str) -> None:
     def leave(*arguments: object) -> None:
@@ -158,33 +193,38 @@ def test_what_an_author_prints_goes_to_stderr(capsys: pytest.CaptureFixture[str]
     assert (out, "looking" in err) == ("", True)
 
 
+def test_what_a_problem_prints_when_it_is_made_goes_to_stderr(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "made_aloud.py"
+    made = "    def __init__(self):\n        print('made')\n\n    def instances"
+    path.write_text(WORKS.replace("    def instances", made), encoding="utf-8")
+    get_domain(use_problem_file(path))
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", "made\n")
+
+
 def test_a_unit_of_work_takes_as_long_as_a_score() -> None:
     assert 0.0 < unit_seconds_of(OwnDomain(Loading(), "loading")) < 1.0
 
 
-COMPILED = """\
-import numpy as np
+WEIGHED = """\
+from functools import cache
 from numba import njit
-import dga2d
 
 
-@njit(cache=True)
-def weighed(weights, order):
-    return (weights[order] * np.arange(order.size)).sum()
+@cache
+def weighed():
+    @njit(cache=True)
+    def kernel(weights, order):
+        return (weights[order] * np.arange(order.size)).sum()
 
-
-class Tiny(dga2d.Problem):
-    '''A tiny problem.'''
-
-    def instances(self):
-        return [{"weights": [3, 1, 2]}] * 5
-
-    def encoding(self, instance):
-        return dga2d.Permutation(len(instance.weights))
-
-    def score(self, instance, order):
-        return weighed(instance.weights, order)
+    return kernel
 """
+"""Compiled when it is first asked for, long after the import."""
+COMPILED = WORKS.replace("import dga2d\n", f"import dga2d\n{WEIGHED}").replace(
+    "(instance.weights[order] * np.arange(3)).sum()", "weighed()(instance.weights, order)"
+)
 
 
 def test_machine_code_of_a_file_stays_apart_from_that_of_its_author(tmp_path: Path) -> None:
@@ -193,7 +233,7 @@ def test_machine_code_of_a_file_stays_apart_from_that_of_its_author(tmp_path: Pa
     get_domain(use_problem_file(path)).smoke_instance()
     kept = [found.parent.name for found in tmp_path.rglob("*.nbi")]
     assert kept == ["dga2d"]
-    use = "import numpy, compiled_one; print(compiled_one.weighed(numpy.ones(3), numpy.arange(3)))"
+    use = "import numpy, compiled_one as c; print(c.weighed()(numpy.ones(3), numpy.arange(3)))"
     run = [sys.executable, "-c", use]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "3.0"), done.stderr
@@ -234,7 +274,7 @@ def test_a_solution_that_cannot_be_written_is_found_by_the_check() -> None:
 
 @pytest.mark.slow
 def test_an_author_who_prints_much_stops_no_evaluation_process(tmp_path: Path) -> None:
-    (tmp_path / "loud.py").write_text(COMPILED.replace("    def score", LOUD), encoding="utf-8")
+    (tmp_path / "loud.py").write_text(WORKS.replace("    def score", LOUD), encoding="utf-8")
     run = [sys.executable, "-m", "dga2d", "domains", "check", "loud.py", "--evaluators", "1", "--json"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, timeout=150, check=False)
     findings = json.loads(done.stdout)

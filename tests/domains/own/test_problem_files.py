@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.domains.own.problems import EVERY, Knapsack
+from tests.domains.own.problems import EVERY, WORKS, Knapsack
 
 import dga2d
 from dga2d.domains.core import plugins
@@ -19,25 +19,6 @@ from dga2d.domains.own.claims import functions_claim
 from dga2d.domains.own.domain import OwnDomain
 from dga2d.domains.own.problem import Fields
 from dga2d.domains.own.scoring import ProblemFaultError
-
-WORKS = """\
-import numpy as np
-import dga2d
-
-
-class Tiny(dga2d.Problem):
-    '''A tiny problem.'''
-
-    def instances(self):
-        return [{"weights": [3, 1, 2]}] * 5
-
-    def encoding(self, instance):
-        return dga2d.Permutation(len(instance.weights))
-
-    def score(self, instance, order):
-        return (instance.weights[order] * np.arange(3)).sum()
-"""
-"""Twelve lines of a problem; `score` is on line 14."""
 
 
 def written(folder: Path, old: str = "", new: str = "") -> Path:
