@@ -114,15 +114,9 @@ def anywhere(env_data, state, calc_makespan_fn):
 """
 
 
-AMOUNT = "np.maximum(loads - 1.2 * instance.sizes.sum() / 4, 0).sum()"
-SENTENCE = "'too full' if (loads > 1.2 * instance.sizes.sum() / 4).any() else None"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("said", [AMOUNT, SENTENCE])
-def test_operators_are_not_to_blame_for_constraints_that_are_hard_to_keep(own: Path, said: str) -> None:
-    assert AMOUNT in TIGHT
-    (own / "tight.py").write_text(TIGHT.replace(AMOUNT, said), encoding="utf-8")
+def test_operators_are_not_to_blame_for_constraints_that_are_hard_to_keep(own: Path) -> None:
+    (own / "tight.py").write_text(TIGHT, encoding="utf-8")
     checked = dga2d(own, "domains", "check", "tight.py", "--json")
     failed = [finding for finding in json.loads(checked.stdout) if finding["holds"] is False]
     assert [finding["claim"] for finding in failed if finding["claim"].startswith("operators")] == [], failed
