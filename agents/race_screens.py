@@ -6,7 +6,8 @@ contender has all constants changed, half of them up and half of them down, such
 half of the contenders and any two are together up as often as apart. So each is judged by all evaluations.
 Half of them have a marked function of another text in the same way. Nobody wins a screen; the next race has
 a contender whose constants go up the slope that was found, one whose constants go further, and one with the
-functions that are clearly worth something besides.
+functions that are clearly worth something besides. Constants that have their present value in a part of the
+contenders, too, are those of `race_levels`.
 
 References
 ----------
@@ -24,9 +25,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dga2d.agents.proposing.blocks import exchange_block, read_module
+from dga2d.agents.proposing.blocks import read_module
 from dga2d.agents.proposing.variation import place_in_range, value_at, value_beside
-from dga2d.agents.race_material import NewContender, RaceMaterial, busy_places
+from dga2d.agents.race_factors import (
+    CLEARLY,
+    FURTHER,
+    LEAST_FACTORS,
+    MOST_FACTORS,
+    SLOPE,
+    WITH_FUNCTIONS,
+    FunctionFactor,
+    constants_to_ask,
+    draw_functions,
+    draw_reach,
+    values_in_programs,
+)
+from dga2d.agents.race_levels import ARRAY, after_levels, draw_levels
+from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_texts import (
     ConstantValues,
     Exchange,
@@ -35,22 +50,10 @@ from dga2d.agents.race_texts import (
     with_constants,
 )
 from dga2d.domains.core.tunables import Tunable, Value, find_tunables
-from dga2d.domains.source_rules import check_source
+from dga2d.replay.settings import RunSettings
 from dga2d.replay.state.generation_state import MeanGain
 from dga2d.replay.state.run_state import RunState, ScreenedProgram
 
-LEAST_FACTORS, MOST_FACTORS = 3, 8
-"""Constants and marked functions of a screen."""
-MOST_PROGRAMS = 2 * MOST_FACTORS
-"""Contenders of a screen, beside new code."""
-REACH, REACH_DEVIATION = 0.15, 0.4
-"""Distance up and down, in parts of a constant's range, and the standard deviation of its logarithm."""
-SLOPE, FURTHER = "up the slope", "further up the slope"
-"""How contenders are called whose constants a screen advised."""
-WITH_FUNCTIONS = "with functions"
-"""How one is called that has marked functions besides which a screen advised."""
-CLEARLY = 2.0
-"""Standard errors by which a function must be worth something to be taken."""
 TUNING = ("constants", "share")
 """Kinds of contenders that leave the structure of the incumbent as it is."""
 
@@ -68,15 +71,6 @@ class Factor(NamedTuple):
     """What the others have."""
 
 
-class FunctionFactor(NamedTuple):
-    """A marked function that a screen changes."""
-
-    place: int
-    """Position of its text in the incumbent."""
-    exchange: Exchange
-    """What half of the programs have in its place."""
-
-
 class Slope(NamedTuple):
     """What a screen found of a constant."""
 
@@ -87,18 +81,29 @@ class Slope(NamedTuple):
 
 def screen_is_due(state: RunState, number: int) -> bool:
     """Return whether the race of generation `number` is a screen: the ``screen_patience`` races before left
-    the structure of the incumbent as it was, the last of them was no screen, and another race follows."""
+    the structure of the incumbent as it was, or ``screen_interval`` wants one; the last of them was no
+    screen, and another race follows."""
     champion, rules = state.champion, state.settings
     if not rules.screen_instances or "constants" not in rules.moves or champion is None:
         return False
     is_recent = champion.generation >= number - rules.screen_patience
     is_restructured = is_recent and champion.move not in TUNING
-    return state.screened is None and not is_restructured and number < rules.generations
+    is_wanted = rules.screen_interval > 0 and (number - 2) % rules.screen_interval == 0
+    is_asked = is_wanted or not is_restructured
+    return state.screened is None and is_asked and number < rules.generations
+
+
+def most_programs(settings: RunSettings) -> int:
+    """Return how many contenders a screen has at most, beside new code."""
+    return len(ARRAY) if settings.screen_levels == 3 else 2 * MOST_FACTORS
 
 
 def draw_screen(material: RaceMaterial) -> list[NewContender]:
-    """Return the contenders of a screen, each with its opposite; none where there is too little to ask."""
-    functions = _draw_functions(material)
+    """Return the contenders of a screen, with two levels each with its opposite; none where there is too
+    little to ask."""
+    if material.state.settings.screen_levels == 3:
+        return draw_levels(material)
+    functions = draw_functions(material)
     constants = _draw_constants(material, MOST_FACTORS - len(functions))
     factors: list[Factor | FunctionFactor] = [*constants, *functions]
     if len(factors) < LEAST_FACTORS:
@@ -127,44 +132,18 @@ def _program(
     return with_changed_texts(material, values, exchanges, "screen")
 
 
-def _draw_functions(material: RaceMaterial) -> list[FunctionFactor]:
-    """Draw marked functions of positions that take enough time, each with one of another text that fits.
-
-    There are none in runs without evolution.
-    """
-    rules = material.state.settings
-    if not (rules.screen_functions and rules.evolution and "implementation" in rules.moves):
-        return []
-    fitting: list[list[FunctionFactor]] = []
-    for place in sorted(busy_places(material)):
-        target = read_module(material.texts[material.incumbent[place].implementation])
-        for number, block in enumerate(target.blocks):
-            others: dict[str, FunctionFactor] = {}
-            for _, source in sorted(material.donors.items()):
-                donor = read_module(source)
-                for other in donor.blocks:
-                    text = exchange_block(target, block, donor, other) if other.text != block.text else None
-                    if text is not None and text not in others and not check_source(text):
-                        others[text] = FunctionFactor(place, Exchange(number, donor, other))
-            if others:
-                fitting.append([*others.values()])
-    chosen = material.draws.permutation(len(fitting))[: rules.screen_functions]
-    return [fitting[k][material.draw(len(fitting[k]))] for k in sorted(int(k) for k in chosen)]
-
-
 def _draw_constants(material: RaceMaterial, most: int) -> list[Factor]:
     """Draw constants of positions that take enough time, and how far each goes up and down."""
     places = [
         (place, tunable, here)
-        for place in sorted(busy_places(material))
-        for tunable in find_tunables(material.texts[material.incumbent[place].implementation])
+        for place, tunable in constants_to_ask(material)
         if (here := place_in_range(tunable, tunable.value)) is not None
     ]
     count = min(most, len(places))
     factors = []
     for k in sorted(int(k) for k in material.draws.permutation(len(places))[:count]):
         place, tunable, here = places[k]
-        reach = REACH * math.exp(float(material.draws.normal(0.0, REACH_DEVIATION)))
+        reach = draw_reach(material)
         low, high = value_beside(tunable, here - reach), value_beside(tunable, here + reach)
         factors.append(Factor(place, tunable, low, high))
     return factors
@@ -180,6 +159,8 @@ def after_screen(material: RaceMaterial) -> list[tuple[NewContender, MeanGain]]:
     screen = material.state.screened
     if screen is None or screen.base != material.incumbent:
         return []
+    if material.state.settings.screen_levels == 3:
+        return after_levels(material, screen)
     pairs = len(screen.programs) * screen.instances // 2
     values, expected = _up_the_slope(material, screen.programs)
     found = [(with_constants(material, values, SLOPE), MeanGain(expected, pairs))] if values else []
@@ -268,16 +249,11 @@ def _mean(values: Sequence[float]) -> float:
 def _slopes(material: RaceMaterial, programs: tuple[ScreenedProgram, ...]) -> Iterator[Slope]:
     """Yield what a screen found of each constant in which its programs differ; what failed tells nothing."""
     for place, step in enumerate(material.incumbent):
-        known = {
-            program.steps[place].implementation: {
-                t.name: t.value for t in find_tunables(material.texts[program.steps[place].implementation])
-            }
-            for program in programs
-        }
+        known = values_in_programs(material, programs, place)
         for tunable in find_tunables(material.texts[step.implementation]):
             gains = dict[Value, list[float]]()
-            for program in programs:
-                value = known[program.steps[place].implementation].get(tunable.name)
+            for program, values in zip(programs, known, strict=True):
+                value = values.get(tunable.name)
                 if value is not None and program.gain is not None:
                     gains.setdefault(value, []).append(program.gain)
             if place_in_range(tunable, tunable.value) is not None and len(gains) == 2:

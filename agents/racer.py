@@ -30,7 +30,7 @@ from dga2d.agents.ports import BlobSource, EventAppender
 from dga2d.agents.proposing.tasks import OperatorContract, PromptContext, known_contracts
 from dga2d.agents.race_material import NewContender, RaceMaterial
 from dga2d.agents.race_moves import draw_proposals
-from dga2d.agents.race_screens import MOST_PROGRAMS, after_screen, draw_screen, screen_is_due
+from dga2d.agents.race_screens import after_screen, draw_screen, most_programs, screen_is_due
 from dga2d.agents.spreading import spread_order
 from dga2d.domains.core.contract import normalised_gap
 from dga2d.events import AgentName, Draft, ImplementationId, InstanceKey, OperatorId, Payload, blob_digest
@@ -238,7 +238,7 @@ def mean_race_evaluations(settings: RunSettings) -> int:
     each = race_evaluations(settings, settings.race_contenders)
     if not settings.screen_instances or not settings.race_contenders:
         return each
-    return (each + (1 + MOST_PROGRAMS) * settings.screen_instances) // 2
+    return (each + (1 + most_programs(settings)) * settings.screen_instances) // 2
 
 
 def stay_of(left: int, growth: float) -> int:

@@ -19,7 +19,7 @@ import anyio
 from arms import store_url
 
 from dga2d.agents.race_assemblies import ASSEMBLED
-from dga2d.agents.race_screens import FURTHER, SLOPE, WITH_FUNCTIONS
+from dga2d.agents.race_factors import FURTHER, SLOPE, WITH_FUNCTIONS
 from dga2d.events import RunId
 from dga2d.events.payloads import EvaluationRecorded, IncumbentSelected, RaceRoundScored
 from dga2d.replay.state.fold import fold

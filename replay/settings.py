@@ -296,6 +296,12 @@ class RunSettings(BaseModel):
     race is a screen if those before left the incumbent's structure as it was. 0 for none."""
     screen_patience: int = Field(1, ge=1)
     """Races that must have left the structure as it was before one is a screen."""
+    screen_levels: Literal[2, 3] = 2
+    """Values of a constant in a screen: ``2``, one below the present one and one above; ``3``, the present
+    one as well, or choices, so that each is compared with it."""
+    screen_interval: int = Field(0, ge=0)
+    """Generations from one screen to the next that is held whatever races have changed; the first of them is
+    the second race. 0 for none."""
     screen_functions: int = Field(0, ge=0, le=8)
     """Marked functions among the eight that a screen asks about, at most, each with one of another text in
     its place; those that are clearly worth something join the constants that were moved, in a contender of

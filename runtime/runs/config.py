@@ -108,6 +108,8 @@ DEFAULT: Final[Mapping[str, Any]] = MappingProxyType(
         "solved_share": 0.25,
         "screen_functions": 3,
         "screen_instances": 8,
+        "screen_interval": 4,
+        "screen_levels": 3,
         "screen_patience": 3,
         "screen_stretch": 3.0,
         "race_substitutes": 1,

@@ -268,6 +268,8 @@ EVERY_RULE: dict[str, Any] = {
     "race_drops": 1,
     "screen_functions": 2,
     "screen_instances": 3,
+    "screen_interval": 3,
+    "screen_levels": 3,
     "screen_stretch": 2.0,
     "race_substitutes": 1,
     "gate_instances": 3,

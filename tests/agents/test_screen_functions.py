@@ -12,15 +12,10 @@ from immutables import Map
 from tests.agents.memory_log import MemoryLog, before
 from tests.agents.simulation import Simulation
 
+from dga2d.agents.race_factors import LEAST_FACTORS, SLOPE, WITH_FUNCTIONS
+from dga2d.agents.race_levels import ARRAY
 from dga2d.agents.race_material import NewContender, RaceMaterial
-from dga2d.agents.race_screens import (
-    LEAST_FACTORS,
-    MOST_PROGRAMS,
-    SLOPE,
-    WITH_FUNCTIONS,
-    after_screen,
-    draw_screen,
-)
+from dga2d.agents.race_screens import after_screen, draw_screen, most_programs
 from dga2d.domains.core.tunables import find_tunables
 from dga2d.events import ImplementationId
 from dga2d.events.payloads import IncumbentSelected, RaceRoundScored, RaceStarted
@@ -63,7 +58,8 @@ def test_a_function_is_another_one_in_half_of_the_programs(
     """Balanced with every constant and with the other function; the other text is one of the pools'."""
     material = material_of(state_and_sources, marked, seed)
     contenders = draw_screen(material)
-    assert len(contenders) == MOST_PROGRAMS
+    count = most_programs(material.state.settings)
+    assert len(contenders) == count
     found = [functions_of(material, contender) for contender in contenders]
     asked = sorted({function for functions in found for function in functions})
     assert len(asked) == len({(place, number) for place, number, _ in asked}) == 2
@@ -77,9 +73,9 @@ def test_a_function_is_another_one_in_half_of_the_programs(
             if len({*values}) == 2:
                 columns.append([1 if value == max(values) else -1 for value in values])
     signs = np.array(columns)
-    assert LEAST_FACTORS < len(signs) <= MOST_PROGRAMS // 2
-    assert np.array_equal(signs @ signs.T, MOST_PROGRAMS * np.eye(len(signs)))
-    half = MOST_PROGRAMS // 2
+    assert LEAST_FACTORS < len(signs) <= count // 2
+    assert np.array_equal(signs @ signs.T, count * np.eye(len(signs)))
+    half = count // 2
     assert np.array_equal(signs[:, :half], -signs[:, half:]), "each has its opposite"
     for contender, functions in zip(contenders, found, strict=True):
         assert contender.move == ("implementation" if functions else "constants")
@@ -164,6 +160,35 @@ def test_a_function_that_is_clearly_worth_something_joins_the_slope(
     assert more - less == pytest.approx(0.3, abs=0.05 if failed is None else 0.15)
     for place in range(len(material.incumbent)):
         assert [*constants_at(material, slope, place)] == [*constants_at(material, joined, place)]
+
+
+@pytest.mark.parametrize("failed", [None, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_with_three_levels_too_a_function_that_is_clearly_worth_something_is_taken(
+    state_and_sources: tuple[RunState, Sources], marked: Simulation, failed: int | None, seed: int
+) -> None:
+    """The first function is another one in half of the programs, the second in a third."""
+    material = material_of(state_and_sources, marked, seed, screen_levels=3)
+    contenders = draw_screen(material)
+    assert len(contenders) == most_programs(material.state.settings) == len(ARRAY)
+    found = [functions_of(material, contender) for contender in contenders]
+    asked = sorted({function for functions in found for function in functions})
+    counts = sorted(sum(function in functions for functions in found) for function in asked)
+    assert counts == [len(ARRAY) // 3, len(ARRAY) // 2]
+    good, bad = asked
+    noise = 0.02 * np.random.default_rng(2).normal(size=len(found))
+    gains: Gains = [
+        0.3 * (good in functions) - 0.3 * (bad in functions) + float(e)
+        for functions, e in zip(found, noise, strict=True)
+    ]
+    if failed is not None:
+        gains[failed] = None
+    *others, (joined, expected, pairs) = after(material, contenders, gains)
+    assert functions_of(material, joined) == [good]
+    assert joined.change.startswith(f"{WITH_FUNCTIONS}: ")
+    assert expected == pytest.approx(0.3, abs=0.1)
+    assert pairs == 4 * len(ARRAY) // 3
+    assert all(functions_of(material, contender) == [] for contender, *_ in others)
 
 
 @pytest.mark.parametrize("worth", [0.0, 0.05])
