@@ -88,7 +88,8 @@ def screen_is_due(state: RunState, number: int) -> bool:
         return False
     is_recent = champion.generation >= number - rules.screen_patience
     is_restructured = is_recent and champion.move not in TUNING
-    is_wanted = rules.screen_interval > 0 and (number - 2) % rules.screen_interval == 0
+    interval = rules.screen_interval
+    is_wanted = 0 < 2 * interval <= rules.generations and (number - 2) % interval == 0
     is_asked = is_wanted or not is_restructured
     return state.screened is None and is_asked and number < rules.generations
 

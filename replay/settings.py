@@ -301,7 +301,7 @@ class RunSettings(BaseModel):
     one as well, or choices, so that each is compared with it."""
     screen_interval: int = Field(0, ge=0)
     """Generations from one screen to the next that is held whatever races have changed; the first of them is
-    the second race. 0 for none."""
+    the second race. None in runs of less than twice as many generations, and 0 for none."""
     screen_functions: int = Field(0, ge=0, le=8)
     """Marked functions among the eight that a screen asks about, at most, each with one of another text in
     its place; those that are clearly worth something join the constants that were moved, in a contender of

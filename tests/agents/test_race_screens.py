@@ -240,12 +240,16 @@ def test_a_screen_follows_a_race_that_left_the_structure_as_it_was(
     assert min(due[True], due[False]) > 0
 
 
-def test_a_screen_is_held_at_intervals_whatever_has_won(racing: Simulation) -> None:
+@pytest.mark.parametrize(("generations", "held"), [(11, [2, 5, 8]), (5, [])])
+def test_a_screen_is_held_at_intervals_whatever_has_won(
+    racing: Simulation, generations: int, held: list[int]
+) -> None:
+    """Not in a run of less than two intervals."""
     changed = racing.changed(
-        screen_instances=4, screen_interval=3, screen_patience=20, generations=11, race_error=0.8
+        screen_instances=4, screen_interval=3, screen_patience=20, generations=generations, race_error=0.8
     )
     started = before(changed.run()[1], RaceStarted)
-    assert [event.payload.generation for _, event in started if is_screen(event.payload)] == [2, 5, 8]
+    assert [event.payload.generation for _, event in started if is_screen(event.payload)] == held
     structures = {state.champion.move for state, _ in started if state.champion} - {"constants", "share"}
     assert structures, "some race was won by another structure"
 
