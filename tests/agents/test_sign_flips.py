@@ -155,9 +155,14 @@ def test_challengers_that_a_run_leaves_behind_count_where_that_is_set(
     assert run.made_again(run.run()[1]) > 50
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("luck")
-@pytest.mark.parametrize("against", ["checkpoint", "baseline"])
+@pytest.mark.parametrize(
+    "against",
+    [
+        pytest.param("checkpoint", marks=pytest.mark.long),
+        pytest.param("baseline", marks=pytest.mark.slow),  # what the default preset does
+    ],
+)
 def test_luck_alone_replaces_no_checkpoint(simulation: Simulation, against: str) -> None:
     """All objectives of this problem are drawn from one distribution; 60 runs at 5 % expect three errors."""
     replaced = 0

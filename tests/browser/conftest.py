@@ -246,6 +246,10 @@ in_both = pytest.mark.parametrize(
     "browser_name", ["chromium", pytest.param("firefox", marks=pytest.mark.slow)]
 )
 """A test that Firefox has to pass as Chromium does."""
+panel_in_both = pytest.mark.parametrize(
+    "browser_name", ["chromium", pytest.param("firefox", marks=pytest.mark.long)]
+)
+"""One of a single panel, which it has to pass in the full counts."""
 
 
 @pytest.fixture

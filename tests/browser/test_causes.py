@@ -6,13 +6,13 @@ import re
 
 import pytest
 from playwright.async_api import expect
-from tests.browser.conftest import FIFTY, HOSTILE_RUN, Tab, in_both
+from tests.browser.conftest import FIFTY, HOSTILE_RUN, Tab, panel_in_both
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
 STANDINGS = "in the algorithm|in its pool|no longer in its pool|in the graph|no longer in the graph"
 
 
-@in_both
+@panel_in_both
 async def test_a_line_leads_to_its_edit_to_the_call_and_to_the_event(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#algorithm")
     evolved = page.locator("details:has(a.line)").first
@@ -39,7 +39,7 @@ async def test_a_line_leads_to_its_edit_to_the_call_and_to_the_event(tab: Tab) -
     await expect(page.locator("#panel h3")).to_contain_text(f"Event {seq}, Implementation")
 
 
-@in_both
+@panel_in_both
 async def test_a_call_says_what_became_of_its_answer(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#calls")
     accepted = page.locator("details[id^=call-]:has(.became)")
@@ -53,7 +53,7 @@ async def test_a_call_says_what_became_of_its_answer(tab: Tab) -> None:
     assert await rejected.first.locator(".became").count() == 0
 
 
-@in_both
+@panel_in_both
 async def test_code_of_an_operator_is_highlighted(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#graph")
     await page.locator("a[data-operator]").nth(1).press("Enter")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.browser.conftest import FIFTY, Tab, in_both
+from tests.browser.conftest import FIFTY, Tab, panel_in_both
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 TEXTS = """() => [...document.querySelectorAll(".plot svg text")].map((text) => {
@@ -34,7 +34,7 @@ async def told(page: Page) -> dict[str, Any]:
     return dict(values)
 
 
-@in_both
+@panel_in_both
 async def test_every_fall_of_the_best_has_a_mark_that_says_why_and_leads_there(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#overview")
     rows = (await told(page))["rows"]
@@ -85,7 +85,7 @@ async def test_a_new_best_without_new_code_leads_to_its_walk_and_a_checkpoint_to
     assert {turn[0] for turn in turns} == {"best", "checkpoint"}
 
 
-@in_both
+@panel_in_both
 @pytest.mark.parametrize(
     "tab",
     [{"viewport": {"width": width, "height": 900}} for width in (390, 900, 1280, 1920)],

@@ -8,7 +8,7 @@ import re
 
 import pytest
 from playwright.async_api import Route, expect
-from tests.browser.conftest import Tab, in_both
+from tests.browser.conftest import Tab, panel_in_both
 from tests.browser.test_time import Saved
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -17,7 +17,7 @@ BANDS = ".plot path[fill-opacity='0.16'], .plot g[fill-opacity='0.16'] > path"
 LINES = ".plot path[stroke-width='2'], .plot g[stroke-width='2'] > path"
 
 
-@in_both
+@panel_in_both
 async def test_runs_are_compared_in_one_plot(tab: Tab) -> None:
     page = await tab.open(RUNS)
     await expect(page.locator(LINES)).to_have_count(3)
@@ -28,7 +28,7 @@ async def test_runs_are_compared_in_one_plot(tab: Tab) -> None:
 
 
 @pytest.mark.slow
-@in_both
+@panel_in_both
 async def test_the_comparison_is_read_zoomed_and_saved_by_keyboard(tab: Tab, browser_name: str) -> None:
     page = await tab.open(RUNS)
     told = json.loads(await page.locator("[data-compared]").get_attribute("data-compared") or "{}")
@@ -58,7 +58,7 @@ async def test_the_comparison_is_read_zoomed_and_saved_by_keyboard(tab: Tab, bro
     assert (await saved.by("Save as PNG")).startswith(b"\x89PNG")
 
 
-@in_both
+@panel_in_both
 async def test_a_comparison_leads_back_to_the_list_as_it_was(tab: Tab) -> None:
     page = await tab.open("/")
     await page.get_by_role("button", name="events").click()
@@ -76,7 +76,7 @@ async def test_a_comparison_leads_back_to_the_list_as_it_was(tab: Tab) -> None:
     assert await page.locator("tbody input:checked").count() == len(names)
 
 
-@in_both
+@panel_in_both
 async def test_a_group_of_runs_is_a_line_in_a_band(tab: Tab, browser_name: str) -> None:
     """The runs here end alike: the band of one group is put into the answer."""
 

@@ -15,7 +15,7 @@ from playwright.async_api import Page, expect
 from tests.agents.made_up_library import made_up_operator
 from tests.agents.outside_world import Answers
 from tests.agents.simulation import SMALL, Simulation
-from tests.browser.conftest import Recording, Served, Tab, in_both, record, serving
+from tests.browser.conftest import Recording, Served, Tab, panel_in_both, record, serving
 from tests.browser.test_access import faults
 
 from dga2d.events import RunId
@@ -103,7 +103,7 @@ async def test_labels_are_whole_and_legible_and_no_node_hides_another(tab: Tab) 
         assert apart or a["bottom"] < b["top"] or b["bottom"] < a["top"], (a["name"], b["name"])
 
 
-@in_both
+@panel_in_both
 async def test_an_edge_and_its_reverse_are_two_lines(tab: Tab) -> None:
     page = await tab.open("/runs/large?seq=6#graph")
     middles = await page.evaluate(MIDDLES)
@@ -117,7 +117,7 @@ async def test_an_edge_and_its_reverse_are_two_lines(tab: Tab) -> None:
     assert all(abs(a[0] - b[0]) + abs(a[1] - b[1]) > 4 for a, b in pairs)
 
 
-@in_both
+@panel_in_both
 async def test_credit_and_use_choose_what_is_drawn(tab: Tab) -> None:
     page = await tab.open("/runs/large#graph")
     links = page.locator(".link:not(.filtered)")
@@ -135,7 +135,7 @@ async def test_credit_and_use_choose_what_is_drawn(tab: Tab) -> None:
     await expect(page.locator("#least-use-shown")).to_have_text("2")
 
 
-@in_both
+@panel_in_both
 async def test_the_graph_is_zoomed_and_moved_by_keyboard(tab: Tab) -> None:
     page = await tab.open("/runs/large#graph")
     stage = page.locator(".graph-panel .stage")

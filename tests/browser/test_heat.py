@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, expect
-from tests.browser.conftest import FIFTY, HOSTILE_RUN, Tab, in_both
+from tests.browser.conftest import FIFTY, HOSTILE_RUN, Tab, panel_in_both
 from tests.browser.test_time import Saved
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -44,7 +44,7 @@ def words(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{abs(value):.4f}" if value else "0"
 
 
-@in_both
+@panel_in_both
 async def test_a_heat_map_is_read_zoomed_and_saved_by_keyboard(tab: Tab, browser_name: str) -> None:
     page = await opened(tab, FIFTY)
     values = await told(page)
@@ -86,7 +86,7 @@ async def test_a_heat_map_is_read_zoomed_and_saved_by_keyboard(tab: Tab, browser
     assert (await saved.by("Save as PNG")).startswith(b"\x89PNG")
 
 
-@in_both
+@panel_in_both
 async def test_pointing_at_a_cell_says_its_figure_and_dragging_zooms(tab: Tab, browser_name: str) -> None:
     page = await opened(tab, FIFTY)
     values = await told(page)
@@ -150,7 +150,7 @@ async def test_where_columns_would_be_too_narrow_one_is_the_mean_of_several_unti
     await expect(chart.locator("svg")).not_to_contain_text("mean of")
 
 
-@in_both
+@panel_in_both
 @pytest.mark.parametrize(
     "tab",
     [{"viewport": {"width": width, "height": 900}} for width in (390, 1280, 1920)],

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.browser.conftest import FIFTY, Tab, in_both
+from tests.browser.conftest import FIFTY, Tab, panel_in_both
 
 pytestmark = [pytest.mark.asyncio(loop_scope="session"), pytest.mark.slow]
 
 
-@in_both
+@panel_in_both
 async def test_a_tree_says_how_each_came_and_whether_it_is_still_there(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#lineage")
     folded = page.locator("details#families:not([open]) > summary")
@@ -25,7 +25,7 @@ async def test_a_tree_says_how_each_came_and_whether_it_is_still_there(tab: Tab)
     assert await page.locator("ul.family .fate.gone").count() > 0
 
 
-@in_both
+@panel_in_both
 async def test_the_two_sides_of_a_difference_stand_beside_each_other(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#lineage")
     await page.evaluate("() => document.querySelectorAll('details').forEach(box => { box.open = true; })")

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.async_api import Route, expect
-from tests.browser.conftest import Served, Tab, in_both
+from tests.browser.conftest import Served, Tab, panel_in_both
 from tests.browser.test_access import assert_accessible
 
 from dga2d.store import open_store
@@ -36,7 +36,7 @@ async def run(served: Served) -> str:
     return str(found)
 
 
-@in_both
+@panel_in_both
 @pytest.mark.parametrize(
     "tab",
     [{"viewport": {"width": width, "height": 900}} for width in (390, 1280, 1920)],
@@ -58,7 +58,7 @@ async def test_the_picture_has_a_title_axes_and_a_key_that_can_be_read(tab: Tab,
     assert max(rights) <= box["x"] + box["width"] + 1
 
 
-@in_both
+@panel_in_both
 async def test_the_figures_say_under_what_budget_and_why_nothing_was_paid(tab: Tab, run: str) -> None:
     page = await tab.open(f"/runs/{run}")
     await expect(page.locator(".verdict")).to_contain_text("Travelling salesman problem (TSP), seed")

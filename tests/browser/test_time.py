@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from playwright.async_api import Locator, Page, expect
-from tests.browser.conftest import FIFTY, LIVE, Recording, Served, Tab, in_both
+from tests.browser.conftest import FIFTY, LIVE, Recording, Served, Tab, panel_in_both
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -26,7 +26,7 @@ async def test_a_run_of_fifty_generations_loads_at_its_end(tab: Tab, fifty: Reco
     assert await page.locator("#marks option").count() == 50
 
 
-@in_both
+@panel_in_both
 async def test_each_step_of_the_slider_shows_the_state_of_its_event(tab: Tab, fifty: Recording) -> None:
     page = await tab.open("/runs/fifty?seq=700#checking")
     await page.locator("#slider").focus()
@@ -122,7 +122,7 @@ async def test_many_quick_steps_show_the_last_and_name_it_once(tab: Tab) -> None
     assert await page.evaluate("() => window.addresses") <= 2
 
 
-@in_both
+@panel_in_both
 async def test_a_new_event_appears_without_a_reload(tab: Tab, served: Served, fifty: Recording) -> None:
     page = await tab.open("/runs/live#events")
     length = int(await page.locator("#run").get_attribute("data-length") or "")  # other tests add to it, too
@@ -166,7 +166,7 @@ async def test_the_list_of_runs_is_live_sorted_and_filtered_and_its_address_says
     assert await page.locator("tr[data-run=fifty] .spark").count() == 1
 
 
-@in_both
+@panel_in_both
 async def test_the_filter_takes_conditions_on_figures_beside_words(tab: Tab) -> None:
     page = await tab.open("/")
     shown = page.locator("tbody tr:not([hidden])")
@@ -247,7 +247,7 @@ async def test_marks_of_edits_lead_to_their_differences(tab: Tab) -> None:
 
 
 @pytest.mark.slow
-@in_both
+@panel_in_both
 async def test_the_overview_tells_the_story_on_one_screen(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#overview")
     await expect(page.locator(".drawing")).to_contain_text("no domain is called")
@@ -293,7 +293,7 @@ class Saved:
 
 
 @pytest.mark.slow
-@in_both
+@panel_in_both
 async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab, browser_name: str) -> None:
     page = await tab.open("/runs/fifty#overview")
     chart = page.locator(".plot")
@@ -320,7 +320,7 @@ async def test_the_chart_is_read_zoomed_and_saved_by_keyboard(tab: Tab, browser_
 
 
 @pytest.mark.slow
-@in_both
+@panel_in_both
 async def test_dragging_over_the_chart_zooms_and_a_double_click_shows_all(
     tab: Tab, browser_name: str
 ) -> None:
@@ -372,7 +372,7 @@ async def test_links_find_what_is_listed_far_back(tab: Tab) -> None:
 
 
 @pytest.mark.slow
-@in_both
+@panel_in_both
 async def test_the_graph_lights_filters_and_tells_of_an_operator(tab: Tab) -> None:
     page = await tab.open("/runs/fifty#graph")
     links = page.locator(".link:visible")

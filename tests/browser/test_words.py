@@ -6,7 +6,7 @@ import re
 
 import pytest
 from playwright.async_api import Page, expect
-from tests.browser.conftest import FIFTY, Tab, in_both
+from tests.browser.conftest import FIFTY, Tab, panel_in_both
 
 from dga2d.runtime.page.panels import PARTS, TAB_WORDS
 from dga2d.runtime.report.render import WORDS
@@ -35,7 +35,7 @@ async def reach(page: Page, word: str) -> None:
     raise AssertionError(f"the tab key does not reach {word}")
 
 
-@in_both
+@panel_in_both
 @pytest.mark.parametrize("tab", [{}, PHONE], indirect=True, ids=["desktop", "phone"])
 async def test_a_word_is_explained_where_it_stands_and_leads_to_the_list(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#overview")
@@ -58,7 +58,7 @@ async def test_a_word_is_explained_where_it_stands_and_leads_to_the_list(tab: Ta
     await expect(page.locator("#means-checkpoint")).to_be_in_viewport()
 
 
-@in_both
+@panel_in_both
 @pytest.mark.parametrize("tab", [PHONE], indirect=True, ids=["phone"])
 async def test_an_explanation_goes_along_when_the_page_moves_and_stays_away_once_closed(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#overview")
@@ -92,7 +92,7 @@ async def test_a_word_is_explained_to_a_mouse_and_its_tip_can_be_pointed_at(tab:
         await expect(tabs[panel]).to_have_accessible_description(WORDS[word].means)
 
 
-@in_both
+@panel_in_both
 async def test_an_address_leads_to_a_word(tab: Tab) -> None:
     page = await tab.open(f"/runs/{FIFTY}#word-bank")
     await expect(page.locator("#word-bank")).to_be_focused()

@@ -129,13 +129,13 @@ def test_the_first_run_leaves_a_report_a_schedule_and_a_solver(after_the_first_r
     assert {"dga2d.db", "first.html", "schedule.txt", "solver.py"} <= made
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_solver_is_taken_away_as_the_tutorial_says(after_the_first_run: Path) -> None:
     do(TUTORIALS / "own-solver.md", after_the_first_run)
     assert (after_the_first_run / "ta01.txt").is_file()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bank_is_used_and_made_as_the_tutorial_says(tmp_path: Path) -> None:
     do(TUTORIALS / "bank.md", tmp_path)
     assert (tmp_path / "dga2d-bank.jsonl").is_file()

@@ -74,7 +74,7 @@ def test_or_tools_solves_the_smoke_instance_of_every_domain(name: str) -> None:
     drawing_of(domain, instance, state)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_first_solve_says_that_it_compiles_and_after_warming_none_does(
     command: Command, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,7 @@ def test_the_recorded_runs_are_small_and_described() -> None:
     "path",
     [
         pytest.param(
-            path, id=path.name.partition(".")[0], marks=pytest.mark.long if (n + 1) % 3 else pytest.mark.slow
+            path, id=path.name.partition(".")[0], marks=pytest.mark.long if (n + 1) % 6 else pytest.mark.slow
         )
         for n, path in enumerate(ALL_RUNS)
     ],
