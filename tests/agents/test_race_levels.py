@@ -123,10 +123,10 @@ def test_nothing_follows_where_nothing_is_better_or_all_failed(
     assert advice(drawn, lambda row: None) == []
 
 
-def test_a_value_between_two_worse_ones_does_not_go_further(
+def test_where_both_sides_are_better_nothing_goes_further(
     drawn: tuple[RaceMaterial, list[NewContender]],
 ) -> None:
-    """Both sides are better than the present value: the better one is taken, and no step beyond it."""
+    """The better one is taken, and no step beyond it: it may lie on either side of the best."""
     factor = (len(drawn[0].incumbent) - 1, "NOISE")
     low, high = values_of(drawn, factor)
     noise = np.random.default_rng(5)
