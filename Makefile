@@ -38,8 +38,8 @@ slow: setup
 	$(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "slow and not long" -o timeout=600
 
 # The full counts: 50 crashes, 200 runs against a faulty endpoint, 10,000 evaluations, 2,000 variants of hostile
-# programs; every recorded run verified, every library text compiled, every hostile program in all modes, every tutorial
-# followed, every panel in Firefox. An hour and more.
+# programs; every recorded run verified, every library text compiled, every hostile program in all modes, further
+# tutorials followed, every panel in Firefox. An hour and more.
 long: setup
 	$(BIN)/pytest -q -m long
 

@@ -16,7 +16,6 @@ from tests.agents.test_race_screens import (
     constants_of,
     is_screen,
     material_of,
-    tunables_at,
 )
 
 from dga2d.agents.race_levels import ARRAY, after_levels, draw_levels
@@ -47,14 +46,18 @@ def drawn(raced: tuple[RunState, MemoryLog], racing: Simulation) -> tuple[RaceMa
     return material, draw_levels(material)
 
 
+def tunables_of(material: RaceMaterial, place: int) -> tuple[Tunable, ...]:
+    return find_tunables(material.texts[material.incumbent[place].implementation])
+
+
 def test_every_constant_has_its_present_value_and_two_others_equally_often(
-    drawn: tuple[RaceMaterial, list[NewContender]], raced: tuple[RunState, MemoryLog]
+    drawn: tuple[RaceMaterial, list[NewContender]],
 ) -> None:
     material, contenders = drawn
     rows = [constants_of(contender) for contender in contenders]
     assert len(rows) == len(ARRAY)
     for place in range(len(material.incumbent)):
-        for tunable in tunables_at(material.state, raced[1], place):
+        for tunable in tunables_of(material, place):
             found = Counter(row.get((place, tunable.name), tunable.value) for row in rows)
             if tunable.kind == "choice":
                 assert set(found) <= set(tunable.choices)
@@ -104,15 +107,11 @@ def test_a_constant_goes_where_it_is_better_though_another_has_a_ruinous_side(
     assert ruinous not in near
     assert 0.05 < expected < 0.13
     assert pairs == len(ARRAY) * INSTANCES // 3
-    now = {t.name: float(t.value) for t in tunables_of(drawn[0], last)}["NOISE"]
-    top = {t.name: t.high for t in tunables_of(drawn[0], last)}["NOISE"]
+    (own,) = (tunable for tunable in tunables_of(drawn[0], last) if tunable.name == "NOISE")
+    now = float(own.value)
     assert name == "further up the slope"
-    assert further[useful] == pytest.approx(min(top, now + 3.0 * (high - now)), abs=1e-3)
+    assert further[useful] == pytest.approx(min(own.high, now + 3.0 * (high - now)), abs=1e-3)
     assert same.gain == expected
-
-
-def tunables_of(material: RaceMaterial, place: int) -> tuple[Tunable, ...]:
-    return find_tunables(material.texts[material.incumbent[place].implementation])
 
 
 def test_nothing_follows_where_nothing_is_better_or_all_failed(

@@ -134,6 +134,18 @@ def after(
     return [(contender, *expected) for contender, expected in after_screen(changed)]
 
 
+def gains_of(found: list[list[tuple[int, int, str]]], good: object, bad: object, failed: int | None) -> Gains:
+    """What programs with these functions gain where one is worth 0.3 and another costs as much."""
+    noise = 0.02 * np.random.default_rng(2).normal(size=len(found))
+    gains: Gains = [
+        0.3 * (good in functions) - 0.3 * (bad in functions) + float(e)
+        for functions, e in zip(found, noise, strict=True)
+    ]
+    if failed is not None:
+        gains[failed] = None
+    return gains
+
+
 @pytest.mark.parametrize("failed", [None, 5])
 def test_a_function_that_is_clearly_worth_something_joins_the_slope(
     state_and_sources: tuple[RunState, Sources], marked: Simulation, failed: int | None
@@ -144,13 +156,7 @@ def test_a_function_that_is_clearly_worth_something_joins_the_slope(
     contenders = draw_screen(material)
     found = [functions_of(material, contender) for contender in contenders]
     good, bad = sorted({function for functions in found for function in functions})
-    noise = 0.02 * np.random.default_rng(2).normal(size=len(found))
-    gains: Gains = [
-        0.3 * (good in functions) - 0.3 * (bad in functions) + float(e)
-        for functions, e in zip(found, noise, strict=True)
-    ]
-    if failed is not None:
-        gains[failed] = None
+    gains = gains_of(found, good, bad, failed)
     (slope, less, pairs), (joined, more, pairs_too) = after(material, contenders, gains)
     assert pairs == pairs_too == 4 * len(contenders) // 2
     assert functions_of(material, slope) == []
@@ -176,13 +182,7 @@ def test_with_three_levels_too_a_function_that_is_clearly_worth_something_is_tak
     counts = sorted(sum(function in functions for functions in found) for function in asked)
     assert counts == [len(ARRAY) // 3, len(ARRAY) // 2]
     good, bad = asked
-    noise = 0.02 * np.random.default_rng(2).normal(size=len(found))
-    gains: Gains = [
-        0.3 * (good in functions) - 0.3 * (bad in functions) + float(e)
-        for functions, e in zip(found, noise, strict=True)
-    ]
-    if failed is not None:
-        gains[failed] = None
+    gains = gains_of(found, good, bad, failed)
     *others, (joined, expected, pairs) = after(material, contenders, gains)
     assert functions_of(material, joined) == [good]
     assert joined.change.startswith(f"{WITH_FUNCTIONS}: ")
